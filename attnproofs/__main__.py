@@ -1,0 +1,5 @@
+"""``python -m attnproofs`` is the console script."""
+
+from attnproofs.cli import main
+
+main()
