@@ -1,0 +1,1 @@
+"""What an attention implementation must satisfy: profiles, properties, audit and verdicts."""
