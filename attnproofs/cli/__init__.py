@@ -16,7 +16,9 @@ from attnproofs import __version__
 from attnproofs.errors import AttnproofsError
 
 # command -> (module in this folder, one line of help), in the order of a first visit
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "experiments": ("experiments", "Measure what explanations claim, next to the prediction."),
+}
 
 
 class _LazyGroup(click.Group):
