@@ -1,0 +1,88 @@
+"""Named targets: attention functions of real libraries, each one small file with what it claims.
+
+An adapter renames arguments to the calling convention of the contract and converts arrays; it never
+hides a convention of the library, which its profile declares. Importing this package imports no
+framework; `get` imports the one it needs.
+
+Other packages add adapters by the entry-point group ``attnproofs.adapters``, each entry naming an
+`Adapter`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+
+from attnproofs.adapters.base import Adapter
+from attnproofs.errors import MissingDependency, TargetError
+
+__all__ = ["Adapter", "get", "installed", "names"]
+
+GROUP = "attnproofs.adapters"
+
+# name -> (module in this folder, its Adapter, packages it needs, extra of ours that installs them)
+_BUILT_IN: dict[str, tuple[str, str, tuple[str, ...], str]] = {
+    "numpy-reference": ("numpy_reference", "ADAPTER", ("numpy",), ""),
+}
+
+
+def _third_party() -> dict[str, EntryPoint]:
+    """Entry points of other packages; a name of ours cannot be taken over."""
+    return {e.name: e for e in entry_points(group=GROUP) if e.name not in _BUILT_IN}
+
+
+def names() -> tuple[str, ...]:
+    """Every adapter's name, installed framework or not, ours first.
+
+    Examples
+    --------
+    >>> names()[0]
+    'numpy-reference'
+    """
+    return (*_BUILT_IN, *sorted(_third_party()))
+
+
+def installed() -> tuple[str, ...]:
+    """Names of the adapters whose framework is present, found without importing it."""
+    ours = [name for name, (_, _, needs, _) in _BUILT_IN.items() if all(map(find_spec, needs))]
+    return (*ours, *sorted(_third_party()))
+
+
+def get(name: str) -> Adapter:
+    """Load the adapter called `name`, and with it its framework.
+
+    Raises
+    ------
+    TargetError
+        When there is no such adapter, or another package's entry point names something else.
+    MissingDependency
+        When its framework is not installed; says how to install it.
+    """
+    if name in _BUILT_IN:
+        module, attribute, needs, extra = _BUILT_IN[name]
+        missing = [package for package in needs if find_spec(package) is None]
+        if missing:
+            raise MissingDependency(
+                f"adapter {name} needs {' and '.join(missing)}: pip install 'attnproofs[{extra}]'"
+            )
+        adapter: Adapter = getattr(import_module(f"attnproofs.adapters.{module}"), attribute)
+        return adapter
+    others = _third_party()
+    if name not in others:
+        raise TargetError(f"no adapter {name!r}; adapters: {', '.join(names())}")
+    entry = others[name]
+    owner = f"adapter {name} (entry point {entry.value!r})"
+    try:
+        loaded = entry.load()
+    except ImportError as error:
+        raise MissingDependency(
+            f"{owner} cannot be imported: {error}; install what it needs"
+        ) from error
+    except AttributeError as error:
+        raise TargetError(f"{owner}: {error}") from error
+    if not isinstance(loaded, Adapter):
+        raise TargetError(
+            f"{owner} is a {type(loaded).__name__}; expected an attnproofs.adapters.Adapter"
+        )
+    return loaded
