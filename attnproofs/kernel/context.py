@@ -1,0 +1,513 @@
+"""What is known at a position: index facts, hypotheses, and what they entail.
+
+A `Context` is made by walking from the root of a term: the statement's declarations, the range of
+every binder passed, and the condition of every indicator that stands as *another* factor of a
+product passed. Entailment of index conditions is decided here (Fourier-Motzkin elimination over
+the rationals, after adding one for integrality; products of two facts when the goal has products).
+It can say yes only with a nonnegative combination of known facts, and may fail to see a truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from attnproofs.kernel import index as ix
+from attnproofs.kernel.index import Axis, Cond, Index, Poly
+from attnproofs.kernel.refused import Refused
+from attnproofs.kernel.statement import Hypothesis, Statement
+from attnproofs.kernel.terms import Term, symbols
+
+_MOST_INEQUALITIES = 600
+_DEEPEST_INSTANCE = 3
+
+
+class Context:
+    """The declarations and facts in force at one position of a term. Never changed, only extended.
+
+    Attributes
+    ----------
+    statement
+        The declarations, hypotheses and definitions.
+    facts
+        Index conditions that hold here.
+    relations
+        Hypotheses between reals that may be used here (with the induction hypothesis and cited
+        facts, when there are any).
+    differentiated
+        Names of the symbols with respect to which a derivative is taken around this position.
+    random
+        Whether the position is below an expectation.
+    """
+
+    __slots__ = ("_cache", "differentiated", "facts", "level", "parent", "random", "relations",
+                 "statement", "variables")
+
+    def __init__(
+        self,
+        statement: Statement,
+        facts: tuple[Cond, ...],
+        relations: tuple[Hypothesis, ...],
+        *,
+        parent: Context | None = None,
+        variables: frozenset[str] = frozenset(),
+        level: int = 0,
+        differentiated: frozenset[str] = frozenset(),
+        random: bool = False,
+    ) -> None:
+        self.statement = statement
+        self.facts = facts
+        self.relations = relations
+        self.parent = parent
+        self.variables = variables
+        self.level = level
+        self.differentiated = differentiated
+        self.random = random
+        self._cache: dict[Cond, bool] = {}
+
+    @classmethod
+    def root(cls, statement: Statement, extra: tuple[Hypothesis, ...] = ()) -> Context:
+        """Return the context of the statement itself."""
+        facts: list[Cond] = []
+        for d in statement.declared:
+            if d.kind == "dimension":
+                facts.append(ix.ge(ix.var(d.name), ix.const(d.least)))
+            elif d.kind == "index":
+                facts.extend(range_facts(ix.var(d.name), d.axes[0]))
+        facts.extend(
+            h.condition
+            for h in statement.hypotheses
+            if h.condition is not None and not h.forall and not h.conditions
+        )
+        relations = tuple(h for h in statement.hypotheses if h.relation is not None)
+        return cls(statement, tuple(_split(facts)), relations + extra)
+
+    def _with(self, **changes: object) -> Context:
+        values: dict[str, object] = {
+            "parent": self.parent, "variables": self.variables, "level": self.level,
+            "differentiated": self.differentiated, "random": self.random,
+        }
+        facts = changes.pop("facts", self.facts)
+        relations = changes.pop("relations", self.relations)
+        values.update(changes)
+        return Context(self.statement, facts, relations, **values)  # type: ignore[arg-type]
+
+    def below(self, axis: Axis) -> tuple[Context, Index]:
+        """Go below a binder over `axis`: return the context there and the index to open with."""
+        names: list[str] = []
+
+        def fresh(a: Axis) -> Index:
+            if a[0] == "prod":
+                return ("pair", fresh(a[1]), fresh(a[2]))
+            names.append(f"%{self.level + len(names)}")
+            return ix.var(names[-1])
+
+        i = fresh(axis)
+        facts = self.facts + tuple(range_facts(i, axis))
+        inner = self._with(facts=facts, parent=self, variables=frozenset(names),
+                           level=self.level + len(names))
+        return inner, i
+
+    def given(self, conditions: Iterable[Cond]) -> Context:
+        """Add conditions that hold at the position (guards)."""
+        added = tuple(_split(conditions))
+        return self._with(facts=self.facts + added) if added else self
+
+    def citing(self, relations: tuple[Hypothesis, ...]) -> Context:
+        """Add relations between reals that have been established."""
+        return self._with(relations=self.relations + relations) if relations else self
+
+    def below_expectation(self) -> Context:
+        """Go below E."""
+        return self._with(random=True)
+
+    def below_derivative(self, target: Term) -> Context:
+        """Go below a derivative: a hypothesis about the symbol would have to hold nearby, too."""
+        name = target[1]
+        kept = tuple(h for h in self.relations if name not in _mentioned(h))
+        return self._with(relations=kept, differentiated=self.differentiated | {name})
+
+    def outermost_for(self, names: set[str]) -> Context:
+        """Return the context outside all binders whose indices are not among `names`."""
+        here = self
+        while here.parent is not None and not (here.variables & names):
+            here = here.parent
+        return here
+
+    # ------------------------------------------------------------------ entailment
+
+    def holds(self, c: Cond, depth: int = 0) -> bool:
+        """Tell whether the known facts entail the condition `c`."""
+        if depth == 0 and c in self._cache:
+            return self._cache[c]
+        result = self._holds(c, depth)
+        if depth == 0:
+            self._cache[c] = result
+        return result
+
+    def _holds(self, c: Cond, depth: int) -> bool:
+        if c in self.facts:
+            return True
+        match c[0]:
+            case "ge":
+                return self._nonnegative(c[1], depth)
+            case "eq":
+                return not c[1] or (
+                    self._nonnegative(c[1], depth) and self._nonnegative(ix.scale(-1, c[1]), depth)
+                )
+            case "and":
+                return self.holds(c[1], depth) and self.holds(c[2], depth)
+            case "or":
+                return self.holds(c[1], depth) or self.holds(c[2], depth)
+            case "not":
+                return self._fails(c[1], depth)
+            case _:
+                return self._by_hypothesis(c, depth) or self.absurd(depth)
+
+    def _fails(self, c: Cond, depth: int) -> bool:
+        match c[0]:
+            case "ge":
+                return self._nonnegative(ix.sub(ix.scale(-1, c[1]), ix.ONE), depth)
+            case "eq":
+                return (
+                    self._nonnegative(ix.sub(c[1], ix.ONE), depth)
+                    or self._nonnegative(ix.sub(ix.scale(-1, c[1]), ix.ONE), depth)
+                    or self._by_hypothesis(("not", c), depth)
+                )
+            case "and":
+                return self.holds(("not", c[1]), depth) or self.holds(("not", c[2]), depth)
+            case "or":
+                return self.holds(("not", c[1]), depth) and self.holds(("not", c[2]), depth)
+            case "not":
+                return self.holds(c[1], depth)
+            case _:
+                return self._by_hypothesis(("not", c), depth) or self.absurd(depth)
+
+    def absurd(self, depth: int = 0) -> bool:
+        """Tell whether the known facts contradict each other, so that nothing is left to prove."""
+        if depth == 0:
+            key: Cond = ("ge", ix.const(-1))
+            if key not in self._cache:
+                self._cache[key] = self._nonnegative(ix.const(-1), 0, everything=True)
+            return self._cache[key]
+        return self._nonnegative(ix.const(-1), depth, everything=True)
+
+    def in_axis(self, i: Index, axis: Axis) -> str:
+        """Return "" when the index `i` is shown to lie in `axis`, else what is missing."""
+        if axis[0] == "prod":
+            if not ix.is_pair(i):
+                return "an index pair (h, r) is needed on a flattened axis"
+            return self.in_axis(i[1], axis[1]) or self.in_axis(i[2], axis[2])
+        if ix.is_pair(i):
+            return "an index pair stands on an axis that is not flattened"
+        if not self.holds(ix.ge(i, axis[1])):
+            return f"cannot show {show_index(axis[1])} <= {show_index(i)}"
+        if not self.holds(ix.ge(axis[2], i)):
+            return f"cannot show {show_index(i)} <= {show_index(axis[2])}"
+        return ""
+
+    def _nonnegative(self, p: Poly, depth: int, *, everything: bool = False) -> bool:
+        value = ix.as_const(p)
+        if value is not None and value >= 0:
+            return True
+        known = list(self._linear_facts(p, depth))
+        goal = ix.sub(ix.scale(-1, p), ix.ONE)
+        if _contradictory(known, goal, everything):
+            return True
+        has_products = any(len(m) > 1 for q in (*known, p) for m, _ in q)
+        if not has_products:
+            return False
+        relevant = _connected(known, goal, everything=True)
+        products = [ix.mul(a, b) for k, a in enumerate(relevant) for b in relevant[k:]]
+        return _contradictory([*known, *products], goal, everything)
+
+    def _linear_facts(self, p: Poly, depth: int) -> Iterator[Poly]:
+        """Yield polynomials known to be nonnegative, those about index functions in `p` included."""
+        pending = list(self.facts)
+        seen_functions: set[ix.Atom] = set()
+        everything: list[Poly] = [p]
+        while pending:
+            c = pending.pop()
+            for q in self._as_nonnegative(c, depth):
+                everything.append(q)
+                yield q
+            if pending:
+                continue
+            functions = {a for q in everything for a in ix.atoms(q) if a[0] == "f"}
+            for a in sorted(functions - seen_functions):
+                seen_functions.add(a)
+                pending.extend(self._function_facts(a, depth))
+            everything = []
+        if not self.facts:
+            functions = {a for a in ix.atoms(p) if a[0] == "f"}
+            for a in sorted(functions):
+                for c in self._function_facts(a, depth):
+                    yield from self._as_nonnegative(c, depth)
+
+    def _as_nonnegative(self, c: Cond, depth: int) -> Iterator[Poly]:
+        match c[0]:
+            case "ge":
+                yield c[1]
+            case "eq":
+                yield c[1]
+                yield ix.scale(-1, c[1])
+            case "not" if c[1][0] == "ge":
+                yield ix.sub(ix.scale(-1, c[1][1]), ix.ONE)
+            case "not" if c[1][0] == "eq" and depth < _DEEPEST_INSTANCE:
+                # integrality: from p != 0 and p >= 0 follows p >= 1 (and mirrored)
+                without = self._with(facts=tuple(f for f in self.facts if f != c))
+                for p in (c[1][1], ix.scale(-1, c[1][1])):
+                    if without._nonnegative(p, depth + 1):
+                        yield ix.sub(p, ix.ONE)
+
+    def _function_facts(self, a: ix.Atom, depth: int) -> Iterator[Cond]:
+        """Yield what the declaration and the hypotheses say about an index function's value."""
+        if depth >= _DEEPEST_INSTANCE:
+            return
+        declared = self.statement.symbol.get(a[1])
+        if declared is not None and declared.codomain is not None:
+            axes = zip(a[2], declared.axes)
+            if all(self._in(i, axis, depth + 1) for i, axis in axes):
+                yield from range_facts(ix.atom(a), ix.axis_substitute(
+                    declared.codomain, lambda b: a[2][b[1]] if b[0] == "b" else None))
+        for h in self.statement.hypotheses:
+            if h.condition is None or not h.forall:
+                continue
+            names = frozenset(n for n, _ in h.forall)
+            for pattern in _function_atoms(h.condition):
+                binding: dict[str, Index] = {}
+                if match_atom(pattern, a, names, binding) and len(binding) == len(names):
+                    if self._applies(h, binding, depth + 1):
+                        yield from _split([_bind(h.condition, binding)])
+
+    def _in(self, i: Index, axis: Axis, depth: int) -> bool:
+        return all(self.holds(c, depth) for c in range_facts(i, axis))
+
+    def _applies(self, h: Hypothesis, binding: dict[str, Index], depth: int) -> bool:
+        return all(
+            self._in(binding[n], bind_axis(axis, binding), depth) for n, axis in h.forall
+        ) and all(self.holds(_bind(c, binding), depth) for c in h.conditions)
+
+    def _by_hypothesis(self, c: Cond, depth: int) -> bool:
+        """Find a quantified index hypothesis of which the condition `c` is an instance."""
+        if depth >= _DEEPEST_INSTANCE:
+            return False
+        for h in self.statement.hypotheses:
+            if h.condition is None:
+                continue
+            names = frozenset(n for n, _ in h.forall)
+            for conclusion in _split([h.condition]):
+                binding: dict[str, Index] = {}
+                if match_cond(conclusion, c, names, binding) and len(binding) == len(names):
+                    if self._applies(h, binding, depth + 1):
+                        return True
+        return False
+
+
+def range_facts(i: Index, axis: Axis) -> Iterator[Cond]:
+    """Yield the conditions that say that the index `i` lies in `axis`."""
+    if axis[0] == "prod":
+        if not ix.is_pair(i):
+            raise Refused("a flattened axis has index pairs")
+        yield from range_facts(i[1], axis[1])
+        yield from range_facts(i[2], axis[2])
+        return
+    if ix.is_pair(i):
+        raise Refused("an index pair stands on an axis that is not flattened")
+    yield ix.ge(i, axis[1])
+    yield ix.ge(axis[2], i)
+
+
+def _split(conditions: Iterable[Cond]) -> Iterator[Cond]:
+    for c in conditions:
+        match c:
+            case ("and", d, e):
+                yield from _split([d, e])
+            case ("not", ("or", d, e)):
+                yield from _split([("not", d), ("not", e)])
+            case ("not", ("not", d)):
+                yield from _split([d])
+            case _:
+                yield c
+
+
+def _mentioned(h: Hypothesis) -> set[str]:
+    return symbols(h.lhs or ("q", 0, 1)) | symbols(h.rhs or ("q", 0, 1))
+
+
+def _bind(c: Cond, binding: dict[str, Index]) -> Cond:
+    return ix.cond_substitute(c, lambda a: binding.get(a[1]) if a[0] == "v" else None)
+
+
+def bind_axis(axis: Axis, binding: dict[str, Index]) -> Axis:
+    """Replace bound names in an axis."""
+    return ix.axis_substitute(axis, lambda a: binding.get(a[1]) if a[0] == "v" else None)
+
+
+def _function_atoms(c: Cond) -> list[ix.Atom]:
+    match c[0]:
+        case "ge" | "eq":
+            found = ix.atoms(c[1])
+        case "pred":
+            found = {a for i in c[2] if not ix.is_pair(i) for a in ix.atoms(i)}
+        case "not":
+            return _function_atoms(c[1])
+        case _:
+            return _function_atoms(c[1]) + _function_atoms(c[2])
+    return sorted(a for a in found if a[0] == "f")
+
+
+# ---------------------------------------------------------------------- matching (one way)
+
+
+def match_index(
+    pattern: Index, target: Index, names: frozenset[str], binding: dict[str, Index]
+) -> bool:
+    """Match an index against a pattern in which the variables `names` may be bound."""
+    if ix.is_pair(pattern):
+        return (
+            ix.is_pair(target)
+            and match_index(pattern[1], target[1], names, binding)
+            and match_index(pattern[2], target[2], names, binding)
+        )
+    alone = ix.as_atom(pattern)
+    if alone is not None and alone[0] == "v" and alone[1] in names:
+        if alone[1] in binding:
+            return binding[alone[1]] == target
+        binding[alone[1]] = target
+        return True
+    if alone is not None and alone[0] == "f" and not ix.is_pair(target):
+        other = ix.as_atom(target)
+        return other is not None and match_atom(alone, other, names, binding)
+    mentioned = {a[1] for a in ix.atoms(pattern) if a[0] == "v"} & names
+    if len(mentioned - binding.keys()) == 1 and not ix.is_pair(target):
+        # a pattern such as k + 1: solve for the one variable that is left
+        (name,) = mentioned - binding.keys()
+        rest = ix.sub(ix.substitute(pattern, _values(binding)), ix.var(name))
+        if name not in {a[1] for a in ix.atoms(rest) if a[0] == "v"}:
+            binding[name] = ix.sub(target, rest)
+            return True
+        return False
+    return bool(ix.substitute(pattern, _values(binding)) == target)
+
+
+def _values(binding: dict[str, Index]):  # type: ignore[no-untyped-def]
+    return lambda a: binding.get(a[1]) if a[0] == "v" else None
+
+
+def match_atom(
+    pattern: ix.Atom, target: ix.Atom, names: frozenset[str], binding: dict[str, Index]
+) -> bool:
+    """Match an index function's value against a pattern."""
+    if pattern[:2] != target[:2] or pattern[0] != "f" or len(pattern[2]) != len(target[2]):
+        return False
+    return all(match_index(p, t, names, binding) for p, t in zip(pattern[2], target[2]))
+
+
+def match_cond(
+    pattern: Cond, target: Cond, names: frozenset[str], binding: dict[str, Index]
+) -> bool:
+    """Match a condition against a pattern."""
+    if pattern[0] != target[0]:
+        return False
+    match pattern[0]:
+        case "pred":
+            return pattern[1] == target[1] and len(pattern[2]) == len(target[2]) and all(
+                match_index(p, t, names, binding) for p, t in zip(pattern[2], target[2])
+            )
+        case "ge" | "eq":
+            return match_index(pattern[1], target[1], names, binding)
+        case _:
+            return len(pattern) == len(target) and all(
+                match_cond(p, t, names, binding) for p, t in zip(pattern[1:], target[1:])
+            )
+
+
+# ---------------------------------------------------------------------- linear arithmetic
+
+
+def _connected(known: list[Poly], goal: Poly, *, everything: bool) -> list[Poly]:
+    """Return the facts that share a monomial with the goal, directly or through others."""
+    if everything:
+        return list(dict.fromkeys(known))
+    reached = {m for m, _ in goal if m}
+    chosen: dict[Poly, None] = {}
+    grew = True
+    while grew:
+        grew = False
+        for q in known:
+            monomials = {m for m, _ in q if m}
+            if q not in chosen and (monomials & reached or not monomials):
+                chosen[q] = None
+                reached |= monomials
+                grew = True
+    return list(chosen)
+
+
+def _contradictory(known: list[Poly], goal: Poly, everything: bool) -> bool:
+    """Tell whether ``goal >= 0`` and ``q >= 0`` for all known q cannot hold together."""
+    rows = [
+        {m: Fraction(c) for m, c in q}
+        for q in [*_connected(known, goal, everything=everything), goal]
+    ]
+    while True:
+        if any(set(r) <= {()} and r.get((), 0) < 0 for r in rows):
+            return True
+        rows = [r for r in rows if set(r) - {()}]
+        counts: dict[tuple[ix.Atom, ...], list[int]] = {}
+        for r in rows:
+            for m, c in r.items():
+                if m:
+                    counts.setdefault(m, [0, 0])[c < 0] += 1
+        if not counts:
+            return False
+        m = min(counts, key=lambda k: (counts[k][0] * counts[k][1], k))
+        up = [r for r in rows if r.get(m, 0) > 0]
+        down = [r for r in rows if r.get(m, 0) < 0]
+        rest = [r for r in rows if m not in r]
+        if len(up) * len(down) + len(rest) > _MOST_INEQUALITIES:
+            return False
+        seen = {frozenset(r.items()) for r in rest}
+        for a in up:
+            for b in down:
+                r = _eliminate(a, b, m)
+                key = frozenset(r.items())
+                if key not in seen:
+                    seen.add(key)
+                    rest.append(r)
+        rows = rest
+
+
+def _eliminate(
+    a: dict[tuple[ix.Atom, ...], Fraction],
+    b: dict[tuple[ix.Atom, ...], Fraction],
+    m: tuple[ix.Atom, ...],
+) -> dict[tuple[ix.Atom, ...], Fraction]:
+    total = {k: c / a[m] for k, c in a.items()}
+    for k, c in b.items():
+        total[k] = total.get(k, Fraction(0)) - c / b[m]
+    return {k: c for k, c in total.items() if c}
+
+
+# ---------------------------------------------------------------------- showing indices
+
+
+def show_index(i: Index) -> str:
+    """Return a short text of an index for messages."""
+    if ix.is_pair(i):
+        return f"({show_index(i[1])},{show_index(i[2])})"
+    if not i:
+        return "0"
+    parts: list[str] = []
+    for monomial, c in reversed(i):
+        factors = "*".join(_show_atom(a) for a in monomial)
+        text = factors if abs(c) == 1 and factors else "*".join(x for x in (str(abs(c)), factors) if x)
+        parts.append(("-" if c < 0 else "+") + text)
+    joined = "".join(parts)
+    return joined[1:] if joined[0] == "+" else joined
+
+
+def _show_atom(a: ix.Atom) -> str:
+    if a[0] == "f":
+        return f"{a[1]}({','.join(show_index(i) for i in a[2])})"
+    return str(a[1]) if a[0] == "v" else f"#{a[1]}"
