@@ -1,0 +1,1 @@
+"""What readers see: text, LaTeX, HTML and figures, in English and Korean."""
