@@ -24,6 +24,24 @@ GROUP = "attnproofs.adapters"
 # name -> (module in this folder, its Adapter, packages it needs, extra of ours that installs them)
 _BUILT_IN: dict[str, tuple[str, str, tuple[str, ...], str]] = {
     "numpy-reference": ("numpy_reference", "ADAPTER", ("numpy",), ""),
+    "torch-sdpa": ("frameworks.torch_sdpa", "ADAPTER", ("torch",), "torch"),
+    "torch-sdpa-math": ("frameworks.torch_sdpa", "MATH", ("torch",), "torch"),
+    "torch-mha": ("frameworks.torch_mha", "ADAPTER", ("torch",), "torch"),
+    "torch-mha-weights": ("frameworks.torch_mha", "WEIGHTS", ("torch",), "torch"),
+    "torch-mha-fastpath": ("frameworks.torch_mha", "FASTPATH", ("torch",), "torch"),
+    "torch-flex": ("frameworks.torch_flex", "ADAPTER", ("torch",), "torch"),
+    "jax-dpa": ("frameworks.jax_dpa", "ADAPTER", ("jax",), "jax"),
+    "flax-dpa": ("frameworks.flax_dpa", "ADAPTER", ("jax", "flax"), "flax"),
+    "flax-nnx-dpa": ("frameworks.flax_dpa", "NNX", ("jax", "flax"), "flax"),
+    "onnx-reference": ("frameworks.onnx_reference", "ADAPTER", ("onnx",), "onnx"),
+    "onnx-reference-23": ("frameworks.onnx_reference", "OPSET_23", ("onnx",), "onnx"),
+    "onnxruntime": ("frameworks.onnx_runtime", "ADAPTER", ("onnx", "onnxruntime"), "onnx"),
+    "keras-dpa": ("frameworks.keras_dpa", "ADAPTER", ("keras",), "keras"),
+    "keras-mha": ("frameworks.keras_mha", "ADAPTER", ("keras",), "keras"),
+    "keras-mha-scores": ("frameworks.keras_mha", "SCORES", ("keras",), "keras"),
+    "hf-eager": ("frameworks.hf_attention", "ADAPTER", ("torch", "transformers"), "hf"),
+    "hf-sdpa": ("frameworks.hf_attention", "SDPA", ("torch", "transformers"), "hf"),
+    "mlx-sdpa": ("frameworks.mlx_sdpa", "ADAPTER", ("mlx",), "mlx"),
 }
 
 

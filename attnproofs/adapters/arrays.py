@@ -117,16 +117,15 @@ def converters(arrays: str, device: str = "cpu") -> tuple[Convert, Convert]:
     return makers[arrays](device)
 
 
-def wrap(function: Callable[..., Any], arrays: str, device: str = "cpu") -> Callable[..., Any]:
-    """The `function` of `arrays`, taking and returning NumPy arrays; its signature is kept.
+def wrap_with(function: Callable[..., Any], to: Convert, back: Convert) -> Callable[..., Any]:
+    """The `function` with every array argument sent through `to` and every result through `back`.
 
     Examples
     --------
-    >>> double = wrap(lambda x, *, times=2: x * times, "numpy")
-    >>> double(np.ones(2), times=3).tolist()
-    [3.0, 3.0]
+    >>> times = wrap_with(lambda x, *, factor: x * factor, np.negative, np.abs)
+    >>> times(np.arange(3), factor=2)
+    array([0, 2, 4])
     """
-    to, back = converters(arrays, device)
 
     def enter(value: Any) -> Any:
         return to(value) if isinstance(value, np.ndarray) else value
@@ -143,3 +142,11 @@ def wrap(function: Callable[..., Any], arrays: str, device: str = "cpu") -> Call
         )
 
     return wrapped
+
+
+def wrap(function: Callable[..., Any], arrays: str, device: str = "cpu") -> Callable[..., Any]:
+    """The `function` of `arrays` on `device`, taking and returning NumPy arrays.
+
+    Its signature is kept. Parameters and errors are those of `converters`.
+    """
+    return wrap_with(function, *converters(arrays, device))

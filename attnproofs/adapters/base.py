@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnproofs.errors import TargetError
+
 LEVELS = ("softmax", "sdpa", "weights", "lse", "grad", "decode", "mha")
 
 
@@ -30,8 +32,11 @@ class Adapter:
         Names of the input formats it claims.
     packages
         Distributions whose versions a report names.
-    limits
-        What the function refuses although its signature takes it, one sentence each.
+
+    Notes
+    -----
+    A function raises NotImplementedError for arrays that its library cannot be given at all, such
+    as other numbers of axes; such a case says nothing about the library.
     """
 
     name: str
@@ -40,7 +45,6 @@ class Adapter:
     functions: Mapping[str, Callable[..., Any]] = field(repr=False)
     dtypes: tuple[str, ...] = ("float64", "float32")
     packages: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         unknown = [level for level in self.functions if level not in LEVELS]
@@ -56,9 +60,24 @@ class Adapter:
         """Levels claimed, in the contract's order."""
         return tuple(level for level in LEVELS if level in self.functions)
 
+    def function(self, level: str) -> Callable[..., Any]:
+        """The function of `level`.
+
+        Raises
+        ------
+        TargetError
+            When the adapter does not claim that level.
+        """
+        if level not in self.functions:
+            raise TargetError(
+                f"adapter {self.name} does not claim level {level!r}; it claims "
+                f"{', '.join(self.levels)}"
+            )
+        return self.functions[level]
+
     def keywords(self, level: str) -> frozenset[str]:
         """Keyword-only arguments that the function of `level` takes."""
-        parameters = inspect.signature(self.functions[level]).parameters.values()
+        parameters = inspect.signature(self.function(level)).parameters.values()
         return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
     @property

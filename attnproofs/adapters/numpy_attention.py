@@ -62,7 +62,9 @@ def _mix(weights: Array, kept: Array, value: Array) -> Array:
             return out
         # 0 times NaN is NaN: the terms that are not finite are added for the kept keys only
         terms = weights[..., None] * np.where(finite, 0, value)[..., None, :, :]  # (..., L, S, Ev)
-        return out + np.where(np.broadcast_to(kept, weights.shape)[..., None], terms, 0).sum(-2)
+        reached = np.broadcast_to(kept, weights.shape)[..., None]
+        out = out + np.where(reached, terms, 0).sum(-2)
+        return out
 
 
 def _attend(

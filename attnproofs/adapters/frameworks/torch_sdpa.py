@@ -4,10 +4,6 @@ The first lets torch choose (on CPU a fused kernel where it can), the second for
 Dropout is not claimed. Weights and LSE are not public in torch, so those levels are not claimed.
 """
 
-import functools
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
@@ -16,40 +12,32 @@ from attnproofs.adapters.arrays import wrap
 from attnproofs.adapters.base import Adapter
 
 
-def sdpa(
-    query: Any,
-    key: Any,
-    value: Any,
-    *,
-    attn_mask: Any = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
+def sdpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
     """The call as it is."""
     return scaled_dot_product_attention(
         query, key, value, attn_mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
     )
 
 
-@functools.wraps(sdpa)
-def sdpa_math(*args: Any, **kwargs: Any) -> Any:
+def sdpa_math(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
     """The call on the math path."""
     with sdpa_kernel(SDPBackend.MATH):
-        return sdpa(*args, **kwargs)
+        return scaled_dot_product_attention(
+            query, key, value, attn_mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
+        )
 
 
-def gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
+def gradient(forward):
     """Gradients by autograd through `forward`."""
 
-    def grad(query: Any, key: Any, value: Any, grad_out: Any, *, is_causal: bool = False) -> Any:
+    def grad(query, key, value, grad_out, *, is_causal=False):
         inputs = [x.clone().requires_grad_() for x in (query, key, value)]
         return torch.autograd.grad(forward(*inputs, is_causal=is_causal), inputs, grad_out)
 
     return grad
 
 
-def softmax(scores: Any, *, axis: int = -1) -> Any:
+def softmax(scores, *, axis=-1):
     """``torch.softmax``."""
     return torch.softmax(scores, axis)
 

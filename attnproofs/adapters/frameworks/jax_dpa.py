@@ -1,0 +1,61 @@
+"""``jax-dpa``: ``jax.nn.dot_product_attention`` on its XLA path.
+
+Grouped heads need no flag, so ``enable_gqa`` is taken and changes nothing. A boolean mask goes to
+``mask``, an additive one to ``bias``. Axes are (batch, length, heads, features).
+"""
+
+import jax
+import jax.numpy as jnp
+
+from attnproofs.adapters.arrays import wrap
+from attnproofs.adapters.base import Adapter
+
+
+def call(query, key, value, attn_mask, **options):
+    """The call; the mask is given all four axes, as it must have."""
+    mask = bias = None
+    if attn_mask is not None:
+        full = attn_mask.reshape((1,) * (query.ndim - attn_mask.ndim) + attn_mask.shape)
+        mask, bias = (full, None) if full.dtype == bool else (None, full)
+    return jax.nn.dot_product_attention(query, key, value, bias, mask, **options)
+
+
+def sdpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False,
+         window=None):  # fmt: skip
+    """The output alone."""
+    options = {"is_causal": is_causal, "scale": scale, "local_window_size": window}
+    return call(query, key, value, attn_mask, **options)
+
+
+def lse(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False,
+        window=None):  # fmt: skip
+    """The output and the residual, whose axes are put in the order (batch, heads, length)."""
+    options = {"is_causal": is_causal, "scale": scale, "local_window_size": window}
+    out, residual = call(query, key, value, attn_mask, return_residual=True, **options)
+    return out, residual.swapaxes(-1, -2)
+
+
+def grad(query, key, value, grad_out, *, is_causal=False):
+    """Gradients by ``jax.vjp``."""
+    _, pullback = jax.vjp(lambda *x: sdpa(*x, is_causal=is_causal), query, key, value)
+    return pullback(grad_out)
+
+
+def softmax(scores, *, axis=-1):
+    """``jax.nn.softmax``."""
+    return jax.nn.softmax(jnp.asarray(scores), axis)
+
+
+ADAPTER = Adapter(
+    name="jax-dpa",
+    calls="jax.nn.dot_product_attention",
+    profile="jax",
+    functions={
+        "softmax": wrap(softmax, "jax"),
+        "sdpa": wrap(sdpa, "jax"),
+        "lse": wrap(lse, "jax"),
+        "grad": wrap(grad, "jax"),
+    },
+    dtypes=("float64", "float32", "float16", "bfloat16"),
+    packages=("jax", "jaxlib"),
+)
