@@ -1,0 +1,409 @@
+"""Enclosures: tensors of numbers each known up to a proved radius, and rounding them correctly.
+
+An enclosure promises that the true real number lies within `radius` of `midpoint`. Both are exact
+dyadic numbers. Rounding to a format is Ziv's strategy (A. Ziv, ACM TOMS 17, 1991): if both ends
+of the ball round alike, that is the answer; otherwise the number is computed again with twice
+the bits. What would make that loop endless, a number that *is* a rounding boundary, is settled
+exactly by the `compare` of whoever computed the enclosure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnproofs.errors import AttnproofsError, InputError
+from attnproofs.reference.formats import FORMATS, Format, as_array, get_format
+
+_FIRST_BITS = 128
+#: Where the loop gives up if nobody proves that it ends (tanh soft-cap, some gradients).
+MAX_BITS = 1 << 13
+
+
+class UndecidedRounding(AttnproofsError):
+    """A number so close to a rounding boundary that neither balls nor an exact test decide."""
+
+
+@dataclass
+class Balls:
+    """Flat lists: element ``n`` lies within ``rad[n] * 2**exp[n]`` of ``mid[n] * 2**exp[n]``."""
+
+    mid: list[int]
+    rad: list[int]
+    exp: list[int]
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.mid, self.rad, self.exp)
+
+
+class Refiner(Protocol):
+    """Whoever computed an enclosure and can say more about one of its elements."""
+
+    @property
+    def limit(self) -> int | None:
+        """Most bits worth trying, or None if `compare` guarantees an end."""
+
+    def ball(self, index: int, bits: int) -> tuple[int, int, int]:
+        """Midpoint, radius, exponent of one element, at about `bits` bits."""
+
+    def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
+        """Sign of (element - ``man * 2**exp``), or None if it cannot tell at this precision."""
+
+
+@dataclass(frozen=True)
+class _Picked:
+    """Refiner of some elements of another enclosure."""
+
+    whole: Refiner
+    places: list[int]
+
+    @property
+    def limit(self) -> int | None:
+        return self.whole.limit
+
+    def ball(self, index: int, bits: int) -> tuple[int, int, int]:
+        return self.whole.ball(self.places[index], bits)
+
+    def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
+        return self.whole.compare(self.places[index], man, exp, bits)
+
+
+class Enclosure:
+    """A tensor of real numbers, each in a ball with exact midpoint and radius.
+
+    Returned by the functions of `attnproofs.reference`; it is not built by hand.
+
+    Attributes
+    ----------
+    shape : tuple of int
+
+    Examples
+    --------
+    >>> from attnproofs.reference import attention
+    >>> o = attention([[1.0]], [[1.0], [0.0]], [[1.0], [0.0]]).output   # 1 / (1 + exp(-1))
+    >>> o.shape
+    (1, 1)
+    >>> o
+    Enclosure(shape=(1, 1), values=[[0.7310585786300049]], largest radius=3.3e-52)
+    >>> o.round_to("float64").item()
+    0.7310585786300049
+    >>> bool((o.radius < 2.0**-160).all())
+    True
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        load: Callable[[], Balls],
+        special: NDArray[np.float64] | None = None,
+        refiner: Refiner | None = None,
+    ) -> None:
+        self.shape = shape
+        self._load = load
+        self._special = special  # flat; NaN or an infinity where that is the value, else 0
+        self._refiner = refiner
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an enclosure without dimensions")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Enclosure:
+        """Part of the tensor, indexed as a NumPy array is."""
+        return self._take(np.arange(self.size).reshape(self.shape)[key])
+
+    def _take(self, places: Any) -> Enclosure:
+        """Elements at the given flat places, in the shape of `places`."""
+        places = np.asarray(places)
+        flat = places.ravel().tolist()
+
+        def load() -> Balls:
+            b = self.balls
+            return Balls(
+                [b.mid[n] for n in flat], [b.rad[n] for n in flat], [b.exp[n] for n in flat]
+            )
+
+        special = None if self._special is None else self._special[places.ravel()]
+        refiner = None if self._refiner is None else _Picked(self._refiner, flat)
+        return Enclosure(places.shape, load, special, refiner)
+
+    @cached_property
+    def balls(self) -> Balls:
+        """The numbers as flat integer lists, in C order (see `Balls`)."""
+        return self._load()
+
+    def _array(self, values: list[Any]) -> NDArray[Any]:
+        out = np.empty(self.size, dtype=object)
+        out[:] = values
+        if self._special is not None:
+            for n in np.flatnonzero(self._special):
+                out[n] = float(self._special[n])
+        return out.reshape(self.shape)
+
+    @property
+    def midpoint(self) -> NDArray[Any]:
+        """Midpoints, an object array of `fractions.Fraction`; NaN or -inf where that is meant."""
+        return self._array([_dyadic(m, e) for m, _, e in self.balls])
+
+    @property
+    def radius(self) -> NDArray[Any]:
+        """Radii, an object array of `fractions.Fraction`; 0 where the value is exact."""
+        out = np.empty(self.size, dtype=object)
+        out[:] = [_dyadic(r, e) for _, r, e in self.balls]
+        return out.reshape(self.shape)
+
+    @property
+    def lower(self) -> NDArray[Any]:
+        """Lower ends of the balls, an object array of `fractions.Fraction`."""
+        return self._array([_dyadic(m - r, e) for m, r, e in self.balls])
+
+    @property
+    def upper(self) -> NDArray[Any]:
+        """Upper ends of the balls, an object array of `fractions.Fraction`."""
+        return self._array([_dyadic(m + r, e) for m, r, e in self.balls])
+
+    def as_floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Midpoint and radius as float64 arrays, still an enclosure.
+
+        The midpoint is rounded to nearest and the radius is enlarged by that error and rounded
+        up. An element that overflows float64 has an infinite radius.
+
+        Examples
+        --------
+        >>> from attnproofs.reference import softmax
+        >>> mid, rad = softmax([0.0, 1.0]).as_floats()
+        >>> mid
+        array([0.26894142, 0.73105858])
+        >>> bool((rad < 1e-16).all())
+        True
+        """
+        fmt = FORMATS["float64"]
+        mid = np.zeros(self.size)
+        rad = np.zeros(self.size)
+        for n, (m, r, e) in enumerate(self.balls):
+            value = fmt.nearest(m, e)
+            mid[n] = value
+            if math.isinf(value):
+                mid[n] = math.copysign(fmt.largest_finite, value)
+                rad[n] = math.inf
+                continue
+            num, den = value.as_integer_ratio()
+            low = 1 - den.bit_length()
+            if low < e:
+                gap, exp = abs((m << (e - low)) - num) + (r << (e - low)), low
+            else:
+                gap, exp = abs(m - (num << (low - e))) + r, e
+            bound = fmt.nearest(gap, exp)
+            rad[n] = math.nextafter(bound, math.inf) if gap else 0.0
+        if self._special is not None:
+            where = self._special != 0
+            mid[where] = self._special[where]
+        return mid.reshape(self.shape), rad.reshape(self.shape)
+
+    def round_to(self, format: str | Format | np.dtype[Any] | type) -> NDArray[Any]:
+        """Correctly rounded values: what an infinitely precise computation would store.
+
+        To nearest, ties to even, with subnormal numbers and overflow as the format has them
+        (``e4m3fn`` overflows to NaN). An exact zero has the sign +.
+
+        Parameters
+        ----------
+        format : str or dtype
+            ``"float64"``, ``"float32"``, ``"float16"``, ``"bfloat16"``, ``"e4m3fn"``, ``"e5m2"``.
+
+        Returns
+        -------
+        ndarray
+            Of the same shape and of the format's own type.
+
+        Raises
+        ------
+        InputError
+            The format is not known.
+        MissingDependency
+            The format's array type needs `ml_dtypes`.
+        UndecidedRounding
+            A number is closer to a rounding boundary than `MAX_BITS` bits tell, and no exact
+            test covers it (possible with a tanh soft-cap and for gradients only).
+        """
+        fmt = get_format(format)
+        nearest = fmt.nearest
+        values = [0.0] * self.size
+        open_elements = []
+        for n, (m, r, e) in enumerate(self.balls):
+            low = nearest(m - r, e)
+            if r:
+                high = nearest(m + r, e)
+                if not _alike(low, high) or (low == 0 and abs(m) < r):
+                    open_elements.append(n)
+                    continue
+            values[n] = low
+        special = self._special
+        if special is not None:
+            for n in np.flatnonzero(special).tolist():
+                values[n] = float(special[n])
+        for n in open_elements:
+            values[n] = self._decide(n, fmt)
+        return as_array(values, self.shape, fmt)
+
+    def _decide(self, n: int, fmt: Format) -> float:
+        """Round one element that its ball leaves open."""
+        if self._refiner is None:
+            raise UndecidedRounding(
+                f"element {self._where(n)} is not known well enough to round it to {fmt.name}; "
+                "compute it again with a higher precision"
+            )
+        bits, limit = _FIRST_BITS, self._refiner.limit
+        while True:
+            ball = self._refiner.ball(n, bits)
+            value = _round_ball(ball, fmt, lambda m, e: self._refiner.compare(n, m, e, bits))  # type: ignore[union-attr]  # checked above; mypy forgets it inside the lambda
+            if value is not None:
+                return value
+            bits *= 2
+            if limit is not None and bits > limit:
+                raise UndecidedRounding(
+                    f"element {self._where(n)} is within 2**-{bits // 2} (relative to its row) of "
+                    f"a boundary between two numbers of {fmt.name}, and the exact test for ties "
+                    "does not cover this case (tanh soft-cap, or a gradient); use the enclosure "
+                    "itself"
+                )
+
+    def _where(self, n: int) -> tuple[int, ...]:
+        return tuple(int(i) for i in np.unravel_index(n, self.shape))
+
+    def contains(self, values: Any) -> NDArray[np.bool_]:
+        """Whether each ball contains the number given for it.
+
+        Parameters
+        ----------
+        values : array-like of float or Fraction
+            Of this shape; taken exactly. NaN is contained where the result is NaN.
+        """
+        given = np.asarray(values, dtype=object)
+        if given.shape != self.shape:
+            raise InputError(f"values have shape {given.shape}; expected {self.shape}")
+        flat = given.ravel().tolist()
+        out = np.zeros(self.size, dtype=bool)
+        special = self._special
+        for n, (m, r, e) in enumerate(self.balls):
+            x = flat[n]
+            odd = isinstance(x, (float, np.floating)) and not math.isfinite(x)
+            if special is not None and special[n]:
+                out[n] = odd and _alike(float(x), float(special[n]))
+            elif not odd:
+                x = x if isinstance(x, Fraction) else Fraction(float(x))
+                out[n] = abs(x - _dyadic(m, e)) <= _dyadic(r, e)
+        return out.reshape(self.shape)
+
+    def overlaps(self, other: Enclosure) -> NDArray[np.bool_]:
+        """Whether each ball meets the other enclosure's ball; two proved enclosures always do."""
+        if other.shape != self.shape:
+            raise InputError(f"other has shape {other.shape}; expected {self.shape}")
+        out = np.zeros(self.size, dtype=bool)
+        pairs = zip(self.balls, other.balls)
+        for n, ((m1, r1, e1), (m2, r2, e2)) in enumerate(pairs):
+            e = min(e1, e2)
+            gap = abs((m1 << (e1 - e)) - (m2 << (e2 - e)))
+            out[n] = gap <= (r1 << (e1 - e)) + (r2 << (e2 - e))
+        zero = np.zeros(self.size)
+        mine = zero if self._special is None else self._special
+        theirs = zero if other._special is None else other._special
+        same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
+        return np.asarray(out & same).reshape(self.shape)
+
+    def decimal(self, digits: int = 50) -> NDArray[Any]:
+        """Midpoints as decimal strings of `digits` significant digits, for display.
+
+        Examples
+        --------
+        >>> from attnproofs.reference import softmax
+        >>> softmax([0.0, 1.0]).decimal(40)[1]
+        '0.7310585786300048792511592418218362743651'
+        """
+        out = np.empty(self.size, dtype=object)
+        out[:] = [_decimal(m, e, digits) for m, _, e in self.balls]
+        if self._special is not None:
+            for n in np.flatnonzero(self._special):
+                out[n] = str(float(self._special[n]))
+        return out.reshape(self.shape)
+
+    def __repr__(self) -> str:
+        mid, _ = self.as_floats()
+        radii = [_dyadic(r, e) for _, r, e in self.balls if r]
+        largest = f"{float(max(radii)):.2g}" if radii else "0"
+        values = np.array2string(mid, separator=", ", floatmode="maxprec", precision=17)
+        return f"Enclosure(shape={self.shape}, values={values}, largest radius={largest})"
+
+
+def _dyadic(man: int, exp: int) -> Fraction:
+    """``man * 2**exp``."""
+    return Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp)
+
+
+def _alike(a: float, b: float) -> bool:
+    """Equal, or both NaN."""
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def _decimal(man: int, exp: int, digits: int) -> str:
+    """``man * 2**exp`` to `digits` significant digits."""
+    from decimal import Context, Decimal
+
+    context = Context(prec=digits, Emax=10**8, Emin=-(10**8))
+    if exp >= 0:
+        return str(context.plus(Decimal(man << exp)))
+    return str(context.divide(Decimal(man), Decimal(1 << -exp)))
+
+
+def _extended(value: float, sign: int, fmt: Format) -> Fraction:
+    """A rounded value, overflow standing one step beyond the largest finite number."""
+    if math.isfinite(value):
+        return Fraction(value)
+    step = Fraction(2) ** (fmt.emax - fmt.precision + 1)
+    return sign * (Fraction(fmt.largest_finite) + step)
+
+
+def _round_ball(
+    ball: tuple[int, int, int], fmt: Format, compare: Callable[[int, int], int | None]
+) -> float | None:
+    """Round a ball; None if it needs more bits.
+
+    Where the ends round to two neighbours, the true value is compared with the one boundary
+    between them.
+    """
+    m, r, e = ball
+    lo, hi = m - r, m + r
+    low, high = fmt.nearest(lo, e), fmt.nearest(hi, e)
+    if not _alike(low, high):
+        boundary = (
+            _extended(low, 1 if lo > 0 else -1, fmt) + _extended(high, 1 if hi > 0 else -1, fmt)
+        ) / 2
+        man, exp = boundary.numerator, 1 - boundary.denominator.bit_length()
+        tie = fmt.nearest(man, exp)
+        if not (_alike(tie, low) or _alike(tie, high)):
+            return None
+        sign = compare(man, exp)
+        if sign is None:
+            return None
+        low = (low, tie, high)[sign + 1]
+    if low != 0 or lo >= 0 or hi <= 0:
+        return low
+    sign = compare(0, 0)  # underflow: the sign of the zero
+    return None if sign is None else -0.0 if sign < 0 else 0.0

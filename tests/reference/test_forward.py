@@ -1,0 +1,42 @@
+"""Forward attention against the plain mpmath version, and the rules stated in its docstring."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from attnproofs.reference import attention
+from tests.reference import plain
+
+BACKENDS = ["python"]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    if request.param == "flint":
+        pytest.importorskip("flint")
+    return request.param
+
+
+def arrays(seed, *shapes):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(s) for s in shapes]
+
+
+@pytest.mark.parametrize("softcap", [None, 0.7, 20.0])
+@pytest.mark.parametrize("scale", [None, 0.3, -1.5])
+@pytest.mark.parametrize("causal", [False, True])
+def test_enclosures_contain_the_plain_value(backend, softcap, scale, causal):
+    q, k, v = arrays(1, (5, 3), (7, 3), (7, 2))
+    keep = np.tril(np.ones((5, 7), bool), 1) if causal else np.ones((5, 7), bool)
+    r = attention(
+        q, k, v, scale=scale, softcap=softcap, is_causal=causal, causal_offset=1, backend=backend
+    )
+    with mpmath.workdps(210):
+        output, weights, lse, scores = plain.head(q, k, v, keep=keep, scale=scale, softcap=softcap)
+        assert plain.inside(r.output, output).all()
+        assert plain.inside(r.weights, weights).all()
+        assert plain.inside(r.lse, lse).all()
+        assert plain.inside(r.scores, scores).all()
+    assert float(r.output.radius.max()) < 1e-49
+    assert float(r.weights.radius.max()) < 1e-50
+    assert float(r.lse.radius.max()) < 1e-49
