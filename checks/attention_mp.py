@@ -375,7 +375,8 @@ def nothing_seen(d_v: int) -> Partial:
 
 def partial(scores_row: Vector, V: Matrix, shift: Any) -> Partial:
     """Attention to one tile of keys, relative to any `shift`."""
-    terms = [mp.exp(s - shift) for s in scores_row]
+    shift = mp.convert(shift)
+    terms = [mp.exp(s - shift) for s in map(mp.convert, scores_row)]
     return Partial(shift, mp.fsum(terms), matmul([terms], V)[0])
 
 
@@ -392,7 +393,7 @@ def merge(a: Partial, b: Partial, shift: Any = None) -> Partial:
     ----------
     M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018, section 3.
     """
-    shift = max(a.shift, b.shift) if shift is None else shift
+    shift = max(a.shift, b.shift) if shift is None else mp.convert(shift)
     a, b = rescaled(a, shift), rescaled(b, shift)
     output = [x + y for x, y in zip(a.output, b.output, strict=True)]
     return Partial(shift, a.total + b.total, output)

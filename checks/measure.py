@@ -30,8 +30,12 @@ def assert_agree(actual: Any, expected: Any, *, scale: Any = 1) -> None:
         With the position and both values.
     """
     pairs = [(where, mp.convert(a), mp.convert(b)) for where, a, b in _pairs(actual, expected, "")]
-    largest = max([abs(b) for _, _, b in pairs], default=0) if scale else 0
+    largest = max([abs(b) for _, _, b in pairs if mp.isfinite(b)], default=0) if scale else 0
     for where, a, b in pairs:
+        if a == b:  # an infinity has no distance to itself
+            continue
+        if not mp.isfinite(b):
+            raise AssertionError(f"{where or 'the value'} is {mp.nstr(a, 20)}, expected {b}")
         allowed = mp.power(10, -DIGITS) * max(mp.convert(scale), abs(b), largest)
         if not abs(a - b) <= allowed:  # also catches nan
             raise AssertionError(
