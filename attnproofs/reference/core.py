@@ -4,9 +4,9 @@ For one head and a working precision of ``wp`` bits:
 
 * scores are exact integers ``X`` (a dot product of dyadic numbers is dyadic), and so are their
   differences from the row's largest, so tied scores stay exactly tied;
-* ``W_j`` is ``exp(s_j - max s)`` at ``wp`` bits, with ``|W_j - 2**wp exp(..)| <= KAPPA``: the argument
-  is off by at most 2 units (1 for the floor, 1/4 for the scale, 1/2 for a soft-cap), which
-  ``exp <= 1`` passes on, and `Exp` adds less than 1;
+* ``W_j`` is ``exp(s_j - max s)`` at ``wp`` bits, off by at most ``KAPPA`` units: the argument is
+  off by at most 2 (1 for the floor, 1/4 for the scale, 1 for a soft-cap), which ``exp <= 1``
+  passes on, and `Exp` adds less than 1;
 * ``N_d = sum_j W_j v_jd`` and ``Z = sum_j W_j`` are exact. With ``o = sum e v / sum e``,
   ``N/Z - o = sum_j (W_j - e_j) (v_j - o) / Z``, and ``|v_j - o|`` is at most the oscillation of
   ``v_d`` over the kept keys, and ``Z >= 2**wp``. Hence the radius
@@ -229,7 +229,7 @@ class Solution:
         ``p_j = m_j 2**(k_j - ip) 2**wp / Z``. The mantissa's relative error is at most
         ``KAPPA * 2**-wp`` (argument and exp), that of ``Z`` at most ``KAPPA * n * 2**-wp``.
         """
-        head, wp, S = self.head, self.wp, self.head.real_S
+        wp, S = self.wp, self.head.real_S
         exp = exp_at(wp)
         mid: list[int] = []
         rad: list[int] = []

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,12 +66,15 @@ class _Picked:
 
     @property
     def limit(self) -> int | None:
+        """As of the whole."""
         return self.whole.limit
 
     def ball(self, index: int, bits: int) -> tuple[int, int, int]:
+        """As of the whole."""
         return self.whole.ball(self.places[index], bits)
 
     def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
+        """As of the whole."""
         return self.whole.compare(self.places[index], man, exp, bits)
 
 
@@ -87,7 +90,8 @@ class Enclosure:
     Examples
     --------
     >>> from attnproofs.reference import attention
-    >>> o = attention([[1.0]], [[1.0], [0.0]], [[1.0], [0.0]]).output   # 1 / (1 + exp(-1))
+    >>> two = [[1.0], [0.0]]
+    >>> o = attention([[1.0]], two, two, backend="python").output   # 1 / (1 + exp(-1))
     >>> o.shape
     (1, 1)
     >>> o
@@ -270,14 +274,13 @@ class Enclosure:
                 f"element {self._where(n)} is not known well enough to round it to {fmt.name}; "
                 "compute it again with a higher precision"
             )
-        bits, limit = _FIRST_BITS, self._refiner.limit
+        refiner, bits = self._refiner, _FIRST_BITS
         while True:
-            ball = self._refiner.ball(n, bits)
-            value = _round_ball(ball, fmt, lambda m, e: self._refiner.compare(n, m, e, bits))  # type: ignore[union-attr]  # checked above; mypy forgets it inside the lambda
+            value = _round_ball(refiner.ball(n, bits), fmt, partial(refiner.compare, n, bits=bits))
             if value is not None:
                 return value
             bits *= 2
-            if limit is not None and bits > limit:
+            if refiner.limit is not None and bits > refiner.limit:
                 raise UndecidedRounding(
                     f"element {self._where(n)} is within 2**-{bits // 2} (relative to its row) of "
                     f"a boundary between two numbers of {fmt.name}, and the exact test for ties "

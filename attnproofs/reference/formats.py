@@ -80,7 +80,8 @@ class Format:
                 f"an array of format {self.name} needs the package ml_dtypes, which is not "
                 "installed; install it with: pip install 'attnproofs[formats]'"
             ) from error
-        return np.dtype(getattr(ml_dtypes, self.dtype_name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.dtype_name))
+        return dtype
 
     def nearest(self, man: int, exp: int) -> float:
         """Correctly rounded value of ``man * 2**exp``.

@@ -196,7 +196,7 @@ def _clean(
         if values is None or np.isfinite(values).all():
             cleaned.append(x)
             continue
-        used: NDArray[np.bool_] = np.any(keep, axis=axis)  # (*batch, Hq, rows)
+        used = np.logical_or.reduce(keep, axis=axis)  # (*batch, Hq, rows)
         if name != "query":
             rows = used.shape[-1]
             used = used.reshape(*shapes.batch, shapes.Hkv, group, rows).any(axis=-2)
@@ -204,10 +204,10 @@ def _clean(
             used = used[..., 0, :]
         # a broadcast batch dimension is used if any of its copies is
         lead = values.shape[:-1]
-        used = np.any(used, axis=tuple(range(used.ndim - len(lead))))
+        used = np.logical_or.reduce(used, axis=tuple(range(used.ndim - len(lead))))
         for ax, n in enumerate(lead):
             if n == 1 and used.shape[ax] != 1:
-                used = np.any(used, axis=ax, keepdims=True)
+                used = np.logical_or.reduce(used, axis=ax, keepdims=True)
         bad = used[..., None] & ~np.isfinite(values)
         if bad.any():
             index = first_bad(bad)

@@ -7,7 +7,7 @@ import pytest
 from attnproofs.reference import attention
 from tests.reference import plain
 
-BACKENDS = ["python"]
+BACKENDS = ["python", "flint"]
 
 
 @pytest.fixture(params=BACKENDS)

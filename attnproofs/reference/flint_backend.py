@@ -1,0 +1,240 @@
+"""The reference in ball arithmetic: python-flint's `arb` (Johansson, IEEE Trans. Comput. 66, 2017).
+
+The same three steps as the pure-Python core, every one a ball operation, so the radii need no
+proof here: dot products at a precision at which those of dyadic numbers are exact, exact
+differences from the row's largest, exponentials, products of matrices. Rows go through in
+blocks, which bounds the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from math import frexp
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+
+from attnproofs.reference.enclosure import Balls
+from attnproofs.reference.inputs import Exact
+from attnproofs.reference.problem import Head
+
+_BLOCK = 128  # rows handled together
+_FLOOR = -(1 << 16)  # numbers below 2**_FLOOR are given as a ball around 0
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Work at `bits` bits and put the old precision back."""
+    old = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = old
+
+
+def matrix(x: Exact) -> arb_mat:
+    """Exact matrix of balls."""
+    m, n = x.shape
+    if x.floats is not None:
+        return arb_mat(m, n, x.floats.ravel().tolist())
+    unit = arb(1).mul_2exp(x.exp) if hasattr(arb, "mul_2exp") else arb(2) ** x.exp
+    return arb_mat(m, n, [v * unit for v in map(arb, x.ints.ravel().tolist())])
+
+
+def bit_range(x: Exact) -> tuple[int, int]:
+    """Exponents of the lowest and above the highest bit of all numbers in `x`."""
+    if x.floats is None:
+        top = max((v.bit_length() for v in x.ints.ravel().tolist()), default=0)
+        return x.exp, x.exp + top
+    values = x.floats[x.floats != 0]
+    if not values.size:
+        return 0, 0
+    fraction, exponent = np.frexp(values)
+    man = (np.abs(fraction) * 2.0**53).astype(np.int64)
+    trailing = np.frexp((man & -man).astype(np.float64))[1] - 1
+    return int((exponent - 53 + trailing).min()), int(exponent.max())
+
+
+def to_balls(values: list[arb]) -> Balls:
+    """Midpoints and radii as integers."""
+    mid: list[int] = []
+    rad: list[int] = []
+    exps: list[int] = []
+    for x in values:
+        man, exp = x.mid().man_exp()
+        m, e, r = int(man), int(exp), 0
+        if not x.is_exact():
+            # a radius has 30 bits, so a float holds it exactly unless it is out of range
+            fraction, top = frexp(float(x.rad()))
+            if not -1000 < top < 1000 or not fraction:
+                m, r, e = _far_ball(x)
+            else:
+                low = top - 32
+                if low < e:
+                    m, e = m << (e - low), low
+                r = int(fraction * 4294967296.0) if low == e else _scaled(fraction, top - e)
+        mid.append(m)
+        rad.append(r)
+        exps.append(e)
+    return Balls(mid, rad, exps)
+
+
+def _scaled(fraction: float, exp: int) -> int:
+    """``fraction * 2**exp`` rounded up."""
+    num, den = fraction.as_integer_ratio()
+    return -((-num << exp) // den) if exp >= 0 else 1
+
+
+def _far_ball(x: arb) -> tuple[int, int, int]:
+    """Midpoint, radius, exponent of a ball whose radius no float holds."""
+    m, e = map(int, x.mid().man_exp())
+    r, f = map(int, x.rad().man_exp())
+    if max(m.bit_length() + e if m else _FLOOR, r.bit_length() + f) < _FLOOR:
+        return 0, 1, _FLOOR + 1
+    low = min(e, f) if m else f
+    return m << max(e - low, 0), r << (f - low), low
+
+
+class Solution:
+    """Weights and outputs of one head as balls; the same methods as the pure-Python solution."""
+
+    def __init__(self, head: Head, bits: int) -> None:
+        self.head = head
+        q, k = bit_range(head.q), bit_range(head.k)
+        self._exact_bits = q[1] - q[0] + k[1] - k[0] + head.q.shape[1].bit_length() + 4
+        # bits before the point of a score: they are lost in sums with a bias, and in the lse
+        size = 0
+        if head.bias is not None:
+            size = max(0, q[1] + k[1] + head.q.shape[1].bit_length(), bit_range(head.bias)[1])
+        if head.softcap is not None:
+            size = max(size, int(head.softcap).bit_length())
+        self._bits = bits + head.S.bit_length() + 8 + size
+        self._keys = matrix(head.k).transpose()
+        self._values = matrix(head.v)
+        with precision(self._bits):
+            scale = head.scale
+            self._tau = arb(scale.num) / arb(scale.den)
+            if not scale.rational:
+                self._tau /= arb(scale.root).sqrt()
+            if head.softcap is not None:
+                self._cap = arb(head.softcap.numerator) / arb(head.softcap.denominator)
+
+    def _blocks(self) -> Iterator[tuple[int, list[list[arb]], list[list[arb]] | None]]:
+        """Blocks of rows: first row, exact dot products, exact biases."""
+        head = self.head
+        for start in range(0, head.L, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            with precision(self._exact_bits):
+                x = (matrix(head.q[rows]) * self._keys).tolist()
+            bias = None if head.bias is None else matrix(head.bias[rows]).tolist()
+            yield start, x, bias
+
+    def _kept(self, i: int) -> list[int]:
+        keep = self.head.keep
+        return list(range(self.head.S)) if keep is None else np.flatnonzero(keep[i]).tolist()
+
+    def _score(self, x: arb, b: arb | None) -> arb:
+        """One score from its exact dot product and bias."""
+        s = x * self._tau
+        if self.head.softcap is not None:
+            s = self._cap * (s / self._cap).tanh()
+        return s if b is None else s + b
+
+    def _row(self, x: list[arb], b: list[arb] | None) -> tuple[list[arb], arb]:
+        """Weights before normalisation, and the score that was taken as the shift."""
+        tau = self._tau
+        if self.head.softcap is None and b is None:
+            peak = max(x) if self.head.scale.num > 0 else min(x)
+            return [((y - peak) * tau).exp() for y in x], peak * tau
+        s = [self._score(y, None if b is None else b[n]) for n, y in enumerate(x)]
+        top = max(range(len(s)), key=s.__getitem__)
+        if self.head.softcap is None and b is not None:
+            x0, b0 = x[top], b[top]
+            return [((y - x0) * tau + (c - b0)).exp() for y, c in zip(x, b)], s[top]
+        shift = s[top]
+        ties = [bool(y == x[top]) and (b is None or bool(b[n] == b[top])) for n, y in enumerate(x)]
+        return [arb(1) if tie else (y - shift).exp() for y, tie in zip(s, ties)], shift
+
+    @cached_property
+    def _parts(self) -> list[tuple[arb_mat, list[arb], list[arb]]]:
+        """For each block: weights before normalisation, their sums, the shifts."""
+        S = self.head.S
+        zero = arb(0)
+        out = []
+        for start, x, bias in self._blocks():
+            flat: list[arb] = []
+            sums: list[arb] = []
+            shifts: list[arb] = []
+            with precision(self._bits):
+                for n, row in enumerate(x):
+                    js = self._kept(start + n)
+                    b = None if bias is None else bias[n]
+                    if not js:
+                        flat += [zero] * S
+                        sums.append(zero)
+                        shifts.append(zero)
+                        continue
+                    if len(js) < S:
+                        row = [row[j] for j in js]
+                        b = None if b is None else [b[j] for j in js]
+                    weights, shift = self._row(row, b)
+                    total = sum(weights, zero)
+                    if len(js) < S:
+                        full = [zero] * S
+                        for j, w in zip(js, weights):
+                            full[j] = w
+                        weights = full
+                    flat += weights
+                    sums.append(total)
+                    shifts.append(shift)
+            out.append((arb_mat(len(x), S, flat), sums, shifts))
+        return out
+
+    def output(self) -> Balls:
+        """Outputs, row by row."""
+        values: list[arb] = []
+        with precision(self._bits):
+            for W, sums, _ in self._parts:
+                for row, Z in zip((W * self._values).tolist(), sums):
+                    values += [x / Z for x in row] if Z > 0 else row
+        return to_balls(values)
+
+    def weights(self) -> Balls:
+        """Weights, row by row, a sink left out."""
+        values: list[arb] = []
+        S = self.head.real_S
+        with precision(self._bits):
+            for W, sums, _ in self._parts:
+                for row, Z in zip(W.tolist(), sums):
+                    values += [x / Z for x in row[:S]] if Z > 0 else row[:S]
+        return to_balls(values)
+
+    def lse(self) -> Balls:
+        """Logarithm of the sum of the exponentials of the scores, a sink included."""
+        values: list[arb] = []
+        with precision(self._bits):
+            for _, sums, shifts in self._parts:
+                values += [m + Z.log() if Z > 0 else m for Z, m in zip(sums, shifts)]
+        return to_balls(values)
+
+    def scores(self) -> Balls:
+        """Scores, row by row, a sink left out."""
+        values: list[Any] = []
+        S = self.head.real_S
+        for _, x, bias in self._blocks():
+            with precision(self._bits):
+                for n, row in enumerate(x):
+                    b = None if bias is None else bias[n]
+                    values += [
+                        self._score(y, None if b is None else b[j]) for j, y in enumerate(row[:S])
+                    ]
+        return to_balls(values)
+
+
+def solve(head: Head, bits: int) -> Solution:
+    """Solve one head in ball arithmetic."""
+    return Solution(head, bits)
