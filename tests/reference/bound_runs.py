@@ -1,0 +1,205 @@
+"""Floating-point attention runs to hold against the bound: cases, programs, counting.
+
+Shared by the tests and by the script ``python -m tests.reference.bound_fuzz``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attnproofs.reference.bounds.facts import Facts, gather
+from attnproofs.reference.bounds.forward import COVERED, forward
+from attnproofs.reference.bounds.models import PrecisionModel, model
+from attnproofs.reference.bounds.verdict import _BITS
+from attnproofs.reference.core import Solution
+from attnproofs.reference.emulate import ORDERS, Program, emulate, round_array
+from attnproofs.reference.formats import get_format
+from attnproofs.reference.forward import read_call
+
+MODES = ("normal", "wide", "offset-values", "offset-scores", "ties", "cancelling", "tiny", "absorb")
+MASKS = ("none", "bool", "causal", "additive")
+
+
+@dataclass
+class Case:
+    """Inputs of one head, in the model's input format, with at least one key kept a row."""
+
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    keep: np.ndarray | None
+    bias: np.ndarray | None
+    softcap: float | None
+    facts: Facts
+    mode: str
+
+
+def draw(rng: np.random.Generator, model: PrecisionModel, largest: int = 24) -> Case:
+    """A random case: sizes, distribution and mask kind are drawn too."""
+    L = int(rng.integers(1, 4))
+    S = int(rng.choice([1, 2, 3, 5, 8, 13, largest]))
+    E, D = int(rng.choice([1, 2, 3, 8, 16])), int(rng.choice([1, 2, 4]))
+    mode = str(rng.choice(MODES))
+    spread = float(rng.choice([0.01, 0.3, 1, 1, 3, 10]))
+    q, k, v = (rng.standard_normal(shape) for shape in ((L, E), (S, E), (S, D)))
+    if mode == "wide":
+        q, v = q * spread * 3, v * 2.0 ** rng.integers(-6, 7, v.shape)
+    elif mode == "offset-values":
+        q, v = q * spread, v * 0.01 + rng.choice([1.0, 100.0, -37.0])
+    elif mode == "offset-scores":
+        k = k * 0.1 + rng.choice([1.0, -1.0]) * rng.choice([1, 8, 64])
+    elif mode == "ties":
+        k = np.repeat(k[:1], S, 0) * np.where(rng.random((S, 1)) < 0.7, 1.0, spread)
+        v = np.abs(v) + 1
+    elif mode == "cancelling":
+        half = E // 2
+        q[:, half : 2 * half] = -q[:, :half] * 30
+        q[:, :half] *= 30
+        k[:, half : 2 * half] = k[:, :half] + 0.01 * rng.standard_normal((S, half))
+    elif mode == "tiny":
+        fmt = get_format(model.input)
+        q, k = q * 2.0 ** (fmt.emin // 2 + 4), k * 2.0 ** (fmt.emin // 2 + 4)
+        v = v * 2.0 ** (fmt.emin + rng.integers(-3, 8, v.shape))
+    elif mode == "absorb":  # one weight 1, the others a little under the unit
+        k = np.zeros_like(k)
+        q = np.ones_like(q)
+        k[1:, 0] = np.log(0.9 * get_format(model.accumulate).unit_roundoff) * np.sqrt(E)
+        v = np.abs(v) + 0.5
+    q, k, v = (round_array(x, model.input) for x in (q, k, v))
+    kind = str(rng.choice(MASKS))
+    keep = bias = None
+    if kind == "bool":
+        keep = rng.random((L, S)) < 0.6
+        keep[np.arange(L), rng.integers(0, S, L)] = True
+    elif kind == "causal":
+        keep = np.arange(S)[None, :] <= np.arange(L)[:, None]
+    elif kind == "additive":
+        bias = round_array(rng.standard_normal((L, S)) * rng.choice([0.1, 5.0]), model.input)
+        bias = np.where(rng.random((L, S)) < 0.2, bias - 1e4, bias)
+        bias = round_array(bias, model.input)
+    softcap = float(rng.choice([2.0, 20.0])) if rng.random() < 0.15 else None
+    return build(q, k, v, keep, bias, softcap=softcap, mode=mode)
+
+
+def build(
+    q: Any,
+    k: Any,
+    v: Any,
+    keep: Any = None,
+    bias: Any = None,
+    *,
+    softcap: Any = None,
+    mode: str = "",
+) -> Case:
+    """The case with its facts, from the integers-only reference."""
+    mask = keep if bias is None else bias
+    call = read_call(
+        q, k, v, attn_mask=mask, is_causal=False, causal_offset=0, window=None, scale=None,
+        softcap=softcap, sinks=None, alibi_slopes=None,
+    )  # fmt: skip
+    solved = Solution(call.heads[0], _BITS)
+    facts = gather(call.heads, [(solved.scores(), solved.lse(), solved.output())])
+    return Case(q, k, v, keep, bias, softcap, facts, mode)
+
+
+def programs(
+    model: PrecisionModel, rng: np.random.Generator, count: int
+) -> Iterator[tuple[PrecisionModel, Program]]:
+    """Random programs of the model's class (and the tile size each one uses)."""
+    from dataclasses import replace
+
+    for _ in range(count):
+        algorithms = ["weights-first", "divide-last"]
+        tile = None
+        if model.tile is not None:
+            algorithms += ["online", "online"]
+            tile = int(model.tile * rng.integers(1, 5))
+        if model.renormalised_tiles:
+            algorithms.append("online-renormalised")
+        if model.exp_of_lse:
+            algorithms.append("exp-of-lse")
+        if model.scores_stored is not None:
+            algorithms = ["weights-first"]
+        algorithm = str(rng.choice(algorithms))
+        base_two = bool(model.exp2_shift and algorithm != "exp-of-lse" and rng.random() < 0.5)
+        where = ["scores", "query", "both"] if model.scale_on_inputs else ["scores"]
+        # the emulated exp is rounded after its error is made: one unit of the allowance
+        error = (model.exp_error - 1) * float(rng.choice([-1, 0, 1]))
+        program = Program(
+            algorithm=algorithm,
+            order=str(rng.choice(ORDERS)),
+            exp_bias=error,
+            base_two=base_two,
+            scale_on=str(rng.choice(where)),
+            reciprocal=bool(model.division_roundings > 1 and rng.random() < 0.5),
+            backwards=bool(rng.random() < 0.5),
+        )
+        yield replace(model, tile=tile), program
+
+
+def run(case: Case, model: PrecisionModel, program: Program) -> np.ndarray:
+    """Distance of the emulated program from the exact output; (L, D)."""
+    got = emulate(
+        case.q, case.k, case.v, model=model, program=program, kept=case.keep, bias=case.bias,
+        softcap=case.softcap,
+    )  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        error = np.abs((got - case.facts.out[0]) - case.facts.out_low[0])
+    return np.where(np.isnan(error), np.inf, error) * (1 - 2.0**-50) - case.facts.out_radius[0]
+
+
+@dataclass
+class Tally:
+    """Counts of runs and of elements beyond a bound."""
+
+    runs: int = 0
+    elements: int = 0
+    uncovered: int = 0
+    violations: Counter[str] = field(default_factory=Counter)
+    ratios: list[float] = field(default_factory=list)
+    first: list[str] = field(default_factory=list)
+
+
+def campaign(
+    name: str,
+    cases: int,
+    per_case: int,
+    seed: int,
+    *,
+    tiers: tuple[int, ...] = (2, 1, 0),
+    omit: tuple[tuple[str, ...], ...] = (),
+) -> Tally:
+    """Run programs of one model on random cases; count elements beyond each bound."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    tally, declared = Tally(), model(name)
+    for number in range(cases):
+        case = draw(rng, declared)
+        bounds = {f"tier {tier}": forward(case.facts, declared, tier=tier) for tier in tiers}
+        bounds |= {
+            "without " + "+".join(left): forward(case.facts, declared, omit=left) for left in omit
+        }
+        covered = bounds["tier 2"].reason[0] == COVERED
+        for used, program in programs(declared, rng, per_case):
+            error = run(case, used, program)
+            tally.runs += 1
+            tally.elements += error.size
+            tally.uncovered += int((~covered).sum())
+            for label, bound in bounds.items():
+                beyond = (error > bound.total[0]) & (bound.reason[0] == COVERED)
+                tally.violations[label] += int(beyond.any())
+                if label.startswith("tier") and beyond.any() and len(tally.first) < 3:
+                    tally.first.append(f"case {number} ({case.mode}) {label} {used} {program}")
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = (
+                    np.nanmax(np.where(covered, error / bounds["tier 2"].total[0], np.nan))
+                    if covered.any()
+                    else np.nan
+                )
+            if np.isfinite(ratio):
+                tally.ratios.append(float(ratio))
+    return tally
