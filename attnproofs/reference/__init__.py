@@ -24,6 +24,8 @@ _PUBLIC = {
     "FORMATS": "formats",
     "Format": "formats",
     "get_format": "formats",
+    "bounds": "",
+    "emulate": "",
     "softmax": "layers",
 }
 

@@ -155,8 +155,8 @@ class Judgement:
             lines.append(f"not covered: {REASONS[code]}")
         if (index := self.worst) is not None:
             lines.append(
-                f"worst element {list(index)}: got {self.got[index]!r:.25}, exact "
-                f"{self.expected[index]!r:.25}"
+                f"worst element {list(index)}: got {float(self.got[index])!r}, exact "
+                f"{float(self.expected[index])!r}"
             )
             lines.append(
                 f"  measured {self.measured[index]:.3g}, allowed "
