@@ -1,0 +1,1 @@
+"""Tests of the numeric suites: each check is shown able to fail."""
