@@ -9,7 +9,7 @@ It can say yes only with a nonnegative combination of known facts, and may fail 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from attnproofs.kernel import index as ix
@@ -40,8 +40,17 @@ class Context:
         Whether the position is below an expectation.
     """
 
-    __slots__ = ("_cache", "differentiated", "facts", "level", "parent", "random", "relations",
-                 "statement", "variables")
+    __slots__ = (
+        "_cache",
+        "differentiated",
+        "facts",
+        "level",
+        "parent",
+        "random",
+        "relations",
+        "statement",
+        "variables",
+    )
 
     def __init__(
         self,
@@ -84,8 +93,11 @@ class Context:
 
     def _with(self, **changes: object) -> Context:
         values: dict[str, object] = {
-            "parent": self.parent, "variables": self.variables, "level": self.level,
-            "differentiated": self.differentiated, "random": self.random,
+            "parent": self.parent,
+            "variables": self.variables,
+            "level": self.level,
+            "differentiated": self.differentiated,
+            "random": self.random,
         }
         facts = changes.pop("facts", self.facts)
         relations = changes.pop("relations", self.relations)
@@ -104,8 +116,9 @@ class Context:
 
         i = fresh(axis)
         facts = self.facts + tuple(range_facts(i, axis))
-        inner = self._with(facts=facts, parent=self, variables=frozenset(names),
-                           level=self.level + len(names))
+        inner = self._with(
+            facts=facts, parent=self, variables=frozenset(names), level=self.level + len(names)
+        )
         return inner, i
 
     def given(self, conditions: Iterable[Cond]) -> Context:
@@ -126,6 +139,24 @@ class Context:
         name = target[1]
         kept = tuple(h for h in self.relations if name not in _mentioned(h))
         return self._with(relations=kept, differentiated=self.differentiated | {name})
+
+    def in_statement(self, statement: Statement) -> Context:
+        """Return this context for a statement that declares more."""
+        inner = self._with()
+        inner.statement = statement
+        return inner
+
+    def ranging(self, name: str, axis: Axis) -> Context:
+        """Add that the index `name` lies in `axis`."""
+        return self._with(facts=self.facts + tuple(range_facts(ix.var(name), axis)))
+
+    def rooted(self) -> Context:
+        """Return this context as an outermost one: `outermost_for` stops here."""
+        return self._with(parent=None, variables=frozenset())
+
+    def without_relations(self) -> Context:
+        """Return this context without its relations between reals."""
+        return self._with(relations=())
 
     def outermost_for(self, names: set[str]) -> Context:
         """Return the context outside all binders whose indices are not among `names`."""
@@ -268,8 +299,12 @@ class Context:
         if declared is not None and declared.codomain is not None:
             axes = zip(a[2], declared.axes)
             if all(self._in(i, axis, depth + 1) for i, axis in axes):
-                yield from range_facts(ix.atom(a), ix.axis_substitute(
-                    declared.codomain, lambda b: a[2][b[1]] if b[0] == "b" else None))
+                yield from range_facts(
+                    ix.atom(a),
+                    ix.axis_substitute(
+                        declared.codomain, lambda b: a[2][b[1]] if b[0] == "b" else None
+                    ),
+                )
         for h in self.statement.hypotheses:
             if h.condition is None or not h.forall:
                 continue
@@ -374,24 +409,33 @@ def match_index(
     if alone is not None and alone[0] == "v" and alone[1] in names:
         if alone[1] in binding:
             return binding[alone[1]] == target
+        if mentions_bound(target):
+            return False
         binding[alone[1]] = target
         return True
     if alone is not None and alone[0] == "f" and not ix.is_pair(target):
         other = ix.as_atom(target)
         return other is not None and match_atom(alone, other, names, binding)
     mentioned = {a[1] for a in ix.atoms(pattern) if a[0] == "v"} & names
-    if len(mentioned - binding.keys()) == 1 and not ix.is_pair(target):
+    if len(mentioned - binding.keys()) == 1 and not mentions_bound(target):
         # a pattern such as k + 1: solve for the one variable that is left
         (name,) = mentioned - binding.keys()
         rest = ix.sub(ix.substitute(pattern, _values(binding)), ix.var(name))
-        if name not in {a[1] for a in ix.atoms(rest) if a[0] == "v"}:
+        if not ix.is_pair(target) and name not in {a[1] for a in ix.atoms(rest) if a[0] == "v"}:
             binding[name] = ix.sub(target, rest)
             return True
         return False
     return bool(ix.substitute(pattern, _values(binding)) == target)
 
 
-def _values(binding: dict[str, Index]):  # type: ignore[no-untyped-def]
+def mentions_bound(i: Index) -> bool:
+    """Tell whether an index mentions one that is bound around it."""
+    if ix.is_pair(i):
+        return mentions_bound(i[1]) or mentions_bound(i[2])
+    return any(a[0] == "b" for a in ix.atoms(i))
+
+
+def _values(binding: dict[str, Index]) -> Callable[[ix.Atom], Index | None]:
     return lambda a: binding.get(a[1]) if a[0] == "v" else None
 
 
@@ -412,8 +456,10 @@ def match_cond(
         return False
     match pattern[0]:
         case "pred":
-            return pattern[1] == target[1] and len(pattern[2]) == len(target[2]) and all(
-                match_index(p, t, names, binding) for p, t in zip(pattern[2], target[2])
+            return (
+                pattern[1] == target[1]
+                and len(pattern[2]) == len(target[2])
+                and all(match_index(p, t, names, binding) for p, t in zip(pattern[2], target[2]))
             )
         case "ge" | "eq":
             return match_index(pattern[1], target[1], names, binding)
@@ -501,7 +547,9 @@ def show_index(i: Index) -> str:
     parts: list[str] = []
     for monomial, c in reversed(i):
         factors = "*".join(_show_atom(a) for a in monomial)
-        text = factors if abs(c) == 1 and factors else "*".join(x for x in (str(abs(c)), factors) if x)
+        text = (
+            factors if abs(c) == 1 and factors else "*".join(x for x in (str(abs(c)), factors) if x)
+        )
         parts.append(("-" if c < 0 else "+") + text)
     joined = "".join(parts)
     return joined[1:] if joined[0] == "+" else joined

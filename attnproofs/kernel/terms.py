@@ -99,8 +99,12 @@ def map_indices(t: Term, f: Callable[[ix.Index, int], ix.Index], depth: int = 0)
             case "D":
                 return ("D", go(t[1], at), go(t[2], at))
             case "app":
-                return ("app", t[1], tuple(argument(a, at) for a in t[2]),
-                        tuple(f(i, at) for i in t[3]))
+                return (
+                    "app",
+                    t[1],
+                    tuple(argument(a, at) for a in t[2]),
+                    tuple(f(i, at) for i in t[3]),
+                )
             case _:
                 return (t[0], go(t[1], at))
 
@@ -253,8 +257,12 @@ def substitute(t: Term, values: Mapping[str, Term]) -> Term:
             case "D":
                 return ("D", go(t[1]), go(t[2]))
             case "app":
-                return ("app", t[1], tuple(argument(a) for a in t[2]),
-                        tuple(ix.substitute(i, value) for i in t[3]))
+                return (
+                    "app",
+                    t[1],
+                    tuple(argument(a) for a in t[2]),
+                    tuple(ix.substitute(i, value) for i in t[3]),
+                )
             case _:
                 return (t[0], go(t[1]))
 
@@ -281,8 +289,11 @@ def cond_substitute(
         case "not":
             return ("not", cond_substitute(c[1], values, value))
         case "and" | "or":
-            return (c[0], cond_substitute(c[1], values, value),
-                    cond_substitute(c[2], values, value))
+            return (
+                c[0],
+                cond_substitute(c[1], values, value),
+                cond_substitute(c[2], values, value),
+            )
         case _:
             return ix.cond_substitute(c, value)
 
