@@ -1,0 +1,251 @@
+"""The definitions that statements use: products, softmax, weights, attention, variance.
+
+A definition is closed: everything it mentions is a parameter. The functions here infer the
+dimensions from the arrays that they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from attnproofs.calculus.symbols import (
+    Array,
+    Expr,
+    Ix,
+    Real,
+    Scope,
+    Sum,
+    as_expr,
+    exp,
+    expect,
+    ind,
+    span,
+    sqrt,
+)
+from attnproofs.errors import InputError
+from attnproofs.kernel import index as ix
+from attnproofs.kernel.statement import Definition
+from attnproofs.kernel.terms import Term, subterms
+
+_LIBRARY: dict[str, Definition] = {}
+
+
+def register(definition: Definition) -> Definition:
+    """Add a definition to the library.
+
+    Raises
+    ------
+    InputError
+        When another definition has the same name.
+    """
+    known = _LIBRARY.setdefault(definition.name, definition)
+    if known != definition:
+        raise InputError(f"{definition.name} is already defined otherwise")
+    return definition
+
+
+def definition(name: str) -> Definition:
+    """Return a definition of the library."""
+    return _LIBRARY[name]
+
+
+def definitions_in(names: Iterable[str]) -> tuple[Definition, ...]:
+    """Return the named definitions and all that they use, each after those it uses."""
+    needed: dict[str, Definition] = {}
+
+    def visit(name: str) -> None:
+        if name in needed:
+            return
+        if name not in _LIBRARY:
+            raise InputError(f"{name} is not defined")
+        d = _LIBRARY[name]
+        for body in (d.body, d.base):
+            for u in subterms(body) if body is not None else ():
+                if u[0] == "app" and u[1] != name:
+                    visit(u[1])
+        needed[name] = d
+
+    for name in sorted(names):
+        visit(name)
+    return tuple(needed.values())
+
+
+def define(
+    name: str,
+    params: Callable[[Scope], list[Any]],
+    body: Callable[..., Array | Expr],
+) -> Callable[..., Any]:
+    """Define a symbol. `params` declares the parameters in a scope and returns them in order.
+
+    `body` gets the parameters and returns an array (its axes are the result's) or an expression.
+    Returns a function that applies the symbol to integers, arrays and expressions.
+    """
+    scope = Scope(name)
+    values = params(scope)
+    result = body(*values)
+    kinds: list[tuple[Any, ...]] = []
+    for d in scope.declared():
+        if d.kind == "dimension":
+            kinds.append(("int", d.name, d.least))
+        elif d.kind == "tensor":
+            kinds.append(("tensor", d.name, d.axes))
+        else:
+            kinds.append(("real", d.name))
+    indices: tuple[tuple[str, ix.Axis], ...] = ()
+    term: Term
+    if isinstance(result, Array):
+        names = [f"{name}_{k}" for k in range(len(result.axes))]
+        indices = tuple(zip(names, result.axes))
+        term = result[tuple(Ix(ix.var(n)) for n in names)].term
+    else:
+        term = result.term
+    made = register(Definition(name, tuple(kinds), indices, term))
+    return lambda *arguments: apply_definition(made, arguments)
+
+
+def apply_definition(made: Definition, arguments: tuple[Any, ...]) -> Any:
+    """Return the defined symbol at its arguments: an `Array`, or an `Expr` when it has no indices."""
+    from attnproofs.kernel.terms import substitution
+
+    given: list[Term] = []
+    integers: dict[str, Term] = {}
+    for parameter, value in zip(made.params, arguments, strict=True):
+        if parameter[0] == "int":
+            given.append(("int", value.index if isinstance(value, Ix) else ix.const(value)))
+            integers[parameter[1]] = given[-1]
+        elif parameter[0] == "tensor":
+            given.append(value.lam())
+        else:
+            given.append(("real", as_expr(value).term))
+    axes = tuple(ix.axis_substitute(a, substitution(integers)) for _, a in made.indices)
+    whole = tuple(given)
+    if not axes:
+        return Expr(("app", made.name, whole, ()))
+    return Array(axes, lambda *i: Expr(("app", made.name, whole, tuple(j.index for j in i))))
+
+
+# ---------------------------------------------------------------------- linear algebra
+
+_matmul = define(
+    "matmul",
+    lambda s: [*s.dimensions("m d n"), s.tensor("A", s["m"], s["d"]), s.tensor("B", s["d"], s["n"])],
+    lambda m, d, n, A, B: Array(
+        (span(1, m).axis, span(1, n).axis), lambda i, j: Sum(d, lambda a: A[i, a] * B[a, j])
+    ),
+)
+
+_transpose = define(
+    "transpose",
+    lambda s: [*s.dimensions("m n"), s.tensor("A", s["m"], s["n"])],
+    lambda m, n, A: Array((span(1, n).axis, span(1, m).axis), lambda j, i: A[i, j]),
+)
+
+_dot = define(
+    "dot",
+    lambda s: [s.dimension("d"), s.tensor("u", s["d"]), s.tensor("v", s["d"])],
+    lambda d, u, v: Sum(d, lambda a: u[a] * v[a]),
+)
+
+
+def matmul(A: Array, B: Array) -> Array:
+    """Return the matrix product: ``(A B)[i, j] = sum_a A[i, a] B[a, j]``."""
+    return _matmul(A.size(0), A.size(1), B.size(1), A, B)  # type: ignore[no-any-return]
+
+
+def transpose(A: Array) -> Array:
+    """Return the transpose of a matrix."""
+    return _transpose(A.size(0), A.size(1), A)  # type: ignore[no-any-return]
+
+
+def dot(u: Array, v: Array) -> Expr:
+    """Return the dot product of two vectors."""
+    return _dot(u.size(0), u, v)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------- softmax and attention
+
+_softmax = define(
+    "softmax",
+    lambda s: [s.dimension("n"), s.tensor("s", s["n"])],
+    lambda n, s: Array(
+        (span(1, n).axis,), lambda i: exp(s[i]) / Sum(n, lambda l: exp(s[l]))
+    ),
+)
+
+_column_softmax = define(
+    "column_softmax",
+    lambda s: [*s.dimensions("m n"), s.tensor("S", s["m"], s["n"])],
+    lambda m, n, S: Array(
+        (span(1, m).axis, span(1, n).axis),
+        lambda i, j: exp(S[i, j]) / Sum(m, lambda l: exp(S[l, j])),
+    ),
+)
+
+_weights = define(
+    "weights",
+    lambda s: [s.dimension("n"), s.tensor("b", s["n"]), s.tensor("s", s["n"])],
+    lambda n, b, s: Array(
+        (span(1, n).axis,),
+        lambda j: b[j] * exp(s[j]) / Sum(n, lambda l: b[l] * exp(s[l])),
+    ),
+)
+
+_scores = define(
+    "scores",
+    lambda s: [*s.dimensions("m n d"), s.tensor("Q", s["m"], s["d"]), s.tensor("K", s["n"], s["d"])],
+    lambda m, n, d, Q, K: Array(
+        (span(1, m).axis, span(1, n).axis), lambda i, j: dot(Q[i], K[j]) / sqrt(d)
+    ),
+)
+
+def softmax(s: Array) -> Array:
+    """Return the softmax of a vector of scores."""
+    return _softmax(s.size(0), s)  # type: ignore[no-any-return]
+
+
+def column_softmax(S: Array) -> Array:
+    """Return the softmax of every column of a matrix."""
+    return _column_softmax(S.size(0), S.size(1), S)  # type: ignore[no-any-return]
+
+
+def weights(b: Array, s: Array) -> Array:
+    """Return the attention weights of one row: hard zeros where the 0/1 vector `b` is 0."""
+    return _weights(s.size(0), b, s)  # type: ignore[no-any-return]
+
+
+def scores(Q: Array, K: Array) -> Array:
+    """Return the scaled scores ``Q[i] . K[j] / sqrt(d)``."""
+    return _scores(Q.size(0), K.size(0), Q.size(1), Q, K)  # type: ignore[no-any-return]
+
+
+_causal_attention = define(
+    "causal_attention",
+    lambda s: [*s.dimensions("T d d_v"), s.tensor("Q", s["T"], s["d"]), s.tensor("K", s["T"], s["d"]),
+               s.tensor("V", s["T"], s["d_v"])],
+    lambda T, d, d_v, Q, K, V: Array(
+        (span(1, T).axis, span(1, d_v).axis),
+        lambda i, c: Sum(T, lambda j: weights(
+            Array((span(1, T).axis,), lambda l: ind(l <= i)), scores(Q, K)[i]
+        )[j] * V[j, c]),
+    ),
+)
+
+
+def causal_attention(Q: Array, K: Array, V: Array) -> Array:
+    """Return causal scaled dot-product attention: row i uses the keys 1..i."""
+    return _causal_attention(Q.size(0), Q.size(1), V.size(1), Q, K, V)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------- probability
+
+_variance = define(
+    "variance",
+    lambda s: [s.scalar("x")],
+    lambda x: expect((x - expect(x)) * (x - expect(x))),
+)
+
+
+def variance(x: Real) -> Expr:
+    """Return the variance ``E (x - E x)^2``."""
+    return _variance(x)  # type: ignore[no-any-return]
