@@ -10,7 +10,7 @@ exactly by the `compare` of whoever computed the enclosure.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -41,6 +41,36 @@ class Balls:
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         return zip(self.mid, self.rad, self.exp)
+
+    def integers(self) -> Balls:
+        """These lists; a backend with numbers of its own converts them here."""
+        return self
+
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Midpoints to nearest float64, and radii rounded up, the rounding not yet counted.
+
+        Where the radius is 0 and the midpoint is a float64, it stays 0; where the midpoint
+        overflows it is infinite.
+        """
+        mid = [_to_float(m, e) for m, _, e in self]
+        rad = [
+            math.nextafter(_to_float(r, e), math.inf) if r or not _is_float(m, e, x) else 0.0
+            for (m, r, e), x in zip(self, mid)
+        ]
+        return np.array(mid, dtype=np.float64), np.array(rad, dtype=np.float64)
+
+
+def _to_float(man: int, exp: int) -> float:
+    """``man * 2**exp`` to nearest (Python rounds the quotient of two integers correctly)."""
+    try:
+        return man / (1 << -exp) if exp < 0 else float(man << exp)
+    except OverflowError:
+        return math.copysign(math.inf, man)
+
+
+def _is_float(man: int, exp: int, value: float) -> bool:
+    """Whether ``man * 2**exp`` is exactly this float."""
+    return math.isfinite(value) and _dyadic(man, exp) == Fraction(value)
 
 
 class Refiner(Protocol):
@@ -105,7 +135,7 @@ class Enclosure:
     def __init__(
         self,
         shape: tuple[int, ...],
-        load: Callable[[], Balls],
+        load: Callable[[], Sequence[Balls]],
         special: NDArray[np.float64] | None = None,
         refiner: Refiner | None = None,
     ) -> None:
@@ -138,20 +168,30 @@ class Enclosure:
         places = np.asarray(places)
         flat = places.ravel().tolist()
 
-        def load() -> Balls:
+        def load() -> list[Balls]:
             b = self.balls
-            return Balls(
-                [b.mid[n] for n in flat], [b.rad[n] for n in flat], [b.exp[n] for n in flat]
-            )
+            return [Balls(*([x[n] for n in flat] for x in (b.mid, b.rad, b.exp)))]
 
         special = None if self._special is None else self._special[places.ravel()]
         refiner = None if self._refiner is None else _Picked(self._refiner, flat)
         return Enclosure(places.shape, load, special, refiner)
 
     @cached_property
+    def _parts(self) -> Sequence[Balls]:
+        """The numbers as they were computed, head by head."""
+        return self._load()
+
+    @cached_property
     def balls(self) -> Balls:
         """The numbers as flat integer lists, in C order (see `Balls`)."""
-        return self._load()
+        parts = [part.integers() for part in self._parts]
+        if len(parts) == 1:
+            return parts[0]
+        return Balls(
+            [m for part in parts for m in part.mid],
+            [r for part in parts for r in part.rad],
+            [e for part in parts for e in part.exp],
+        )
 
     def _array(self, values: list[Any]) -> NDArray[Any]:
         out = np.empty(self.size, dtype=object)
@@ -198,24 +238,15 @@ class Enclosure:
         >>> bool((rad < 1e-16).all())
         True
         """
-        fmt = FORMATS["float64"]
-        mid = np.zeros(self.size)
-        rad = np.zeros(self.size)
-        for n, (m, r, e) in enumerate(self.balls):
-            value = fmt.nearest(m, e)
-            mid[n] = value
-            if math.isinf(value):
-                mid[n] = math.copysign(fmt.largest_finite, value)
-                rad[n] = math.inf
-                continue
-            num, den = value.as_integer_ratio()
-            low = 1 - den.bit_length()
-            if low < e:
-                gap, exp = abs((m << (e - low)) - num) + (r << (e - low)), low
-            else:
-                gap, exp = abs(m - (num << (low - e))) + r, e
-            bound = fmt.nearest(gap, exp)
-            rad[n] = math.nextafter(bound, math.inf) if gap else 0.0
+        pairs = [part.floats() for part in self._parts]
+        mid = np.concatenate([p[0] for p in pairs]) if pairs else np.zeros(0)
+        rad = np.concatenate([p[1] for p in pairs]) if pairs else np.zeros(0)
+        rounding = np.maximum(np.spacing(np.abs(mid)) / 2, FORMATS["float64"].smallest_subnormal)
+        with np.errstate(over="ignore"):
+            rad = np.where(rad > 0, np.nextafter(rad + rounding, np.inf), 0.0)
+        over = np.isinf(mid)
+        rad[over] = np.inf
+        mid[over] = np.copysign(FORMATS["float64"].largest_finite, mid[over])
         if self._special is not None:
             where = self._special != 0
             mid[where] = self._special[where]

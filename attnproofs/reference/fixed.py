@@ -21,6 +21,7 @@ IntArray = NDArray[Any]
 
 _GUARD = 32  # extra bits inside exp: they swallow fewer than 2**12 unit errors
 _LIMB = 16  # bits of a limb in the matrix product
+_STRIP = 1 << 22  # elements of a product of limbs held at once
 
 
 def _atanh_inverse(n: int, bits: int) -> int:
@@ -206,10 +207,12 @@ def matmul(a: IntArray, b: IntArray) -> IntArray:
     x = _limbs(a, limbs_a).reshape(limbs_a * m, k)
     y = _limbs(b, limbs_b).transpose(1, 0, 2).reshape(k, limbs_b * n)
     planes = np.zeros((limbs_a + limbs_b + 4, m, n), dtype=np.int64)
-    for i in range(limbs_a):  # one strip at a time bounds the memory
-        strip = (x[i * m : (i + 1) * m] @ y).astype(np.int64).reshape(m, limbs_b, n)
-        for j in range(limbs_b):
-            planes[i + j] += strip[:, j]
+    strip = max(1, _STRIP // (m * limbs_b * n))  # limbs of `a` at a time: bounds the memory
+    for first in range(0, limbs_a, strip):
+        product = (x[first * m : (first + strip) * m] @ y).astype(np.int64)
+        for i, part in enumerate(product.reshape(-1, m, limbs_b, n), start=first):
+            for j in range(limbs_b):
+                planes[i + j] += part[:, j]
     return _join(planes)
 
 

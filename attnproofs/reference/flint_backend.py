@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from math import frexp
+from math import frexp, inf, nextafter
 from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
+from numpy.typing import NDArray
 
 from attnproofs.reference.enclosure import Balls
+from attnproofs.reference.fixed import max_bits
 from attnproofs.reference.inputs import Exact
 from attnproofs.reference.problem import Head
 
 _BLOCK = 128  # rows handled together
-_FLOOR = -(1 << 16)  # numbers below 2**_FLOOR are given as a ball around 0
 
 
 @contextmanager
@@ -41,15 +42,15 @@ def matrix(x: Exact) -> arb_mat:
     m, n = x.shape
     if x.floats is not None:
         return arb_mat(m, n, x.floats.ravel().tolist())
-    unit = arb(1).mul_2exp(x.exp) if hasattr(arb, "mul_2exp") else arb(2) ** x.exp
-    return arb_mat(m, n, [v * unit for v in map(arb, x.ints.ravel().tolist())])
+    with precision(max_bits(x.ints) + 2):  # enough to keep the product with a power of 2 exact
+        unit = arb(2) ** x.exp
+        return arb_mat(m, n, [v * unit for v in map(arb, x.ints.ravel().tolist())])
 
 
 def bit_range(x: Exact) -> tuple[int, int]:
     """Exponents of the lowest and above the highest bit of all numbers in `x`."""
     if x.floats is None:
-        top = max((v.bit_length() for v in x.ints.ravel().tolist()), default=0)
-        return x.exp, x.exp + top
+        return x.exp, x.exp + max_bits(x.ints)
     values = x.floats[x.floats != 0]
     if not values.size:
         return 0, 0
@@ -59,28 +60,44 @@ def bit_range(x: Exact) -> tuple[int, int]:
     return int((exponent - 53 + trailing).min()), int(exponent.max())
 
 
-def to_balls(values: list[arb]) -> Balls:
-    """Midpoints and radii as integers."""
-    mid: list[int] = []
-    rad: list[int] = []
-    exps: list[int] = []
-    for x in values:
-        man, exp = x.mid().man_exp()
-        m, e, r = int(man), int(exp), 0
-        if not x.is_exact():
-            # a radius has 30 bits, so a float holds it exactly unless it is out of range
-            fraction, top = frexp(float(x.rad()))
-            if not -1000 < top < 1000 or not fraction:
-                m, r, e = _far_ball(x)
-            else:
-                low = top - 32
-                if low < e:
-                    m, e = m << (e - low), low
-                r = int(fraction * 4294967296.0) if low == e else _scaled(fraction, top - e)
-        mid.append(m)
-        rad.append(r)
-        exps.append(e)
-    return Balls(mid, rad, exps)
+class ArbBalls(Balls):
+    """Balls of flint, turned into integers only when somebody asks for those."""
+
+    def __init__(self, values: list[arb], floor: int) -> None:
+        self._values = values
+        self._floor = floor  # what lies below 2**floor is given up as radius
+
+    def integers(self) -> Balls:
+        """Midpoints and radii as integers."""
+        mid: list[int] = []
+        rad: list[int] = []
+        exps: list[int] = []
+        for x in self._values:
+            man, exp = x.mid().man_exp()
+            m, e, r = int(man), int(exp), 0
+            if not x.is_exact():
+                # a radius has 30 bits, so a float holds it exactly unless it is out of range
+                fraction, top = frexp(float(x.rad()))
+                if not -1000 < top < 1000 or not fraction:
+                    m, r, e = _far_ball(x, self._floor)
+                else:
+                    low = top - 32
+                    if low < e:
+                        m, e = m << (e - low), low
+                    r = int(fraction * 2.0**32) if low == e else _scaled(fraction, top - e)
+            mid.append(m)
+            rad.append(r)
+            exps.append(e)
+        return Balls(mid, rad, exps)
+
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Midpoints to nearest, radii rounded up; no integers on the way."""
+        mid = list(map(float, self._values))  # python-flint rounds the midpoint to nearest
+        rad = [
+            0.0 if x.is_exact() and x == m else nextafter(float(x.rad()), inf)
+            for x, m in zip(self._values, mid)
+        ]
+        return np.array(mid, dtype=np.float64), np.array(rad, dtype=np.float64)
 
 
 def _scaled(fraction: float, exp: int) -> int:
@@ -89,14 +106,16 @@ def _scaled(fraction: float, exp: int) -> int:
     return -((-num << exp) // den) if exp >= 0 else 1
 
 
-def _far_ball(x: arb) -> tuple[int, int, int]:
+def _far_ball(x: arb, floor: int) -> tuple[int, int, int]:
     """Midpoint, radius, exponent of a ball whose radius no float holds."""
     m, e = map(int, x.mid().man_exp())
     r, f = map(int, x.rad().man_exp())
-    if max(m.bit_length() + e if m else _FLOOR, r.bit_length() + f) < _FLOOR:
-        return 0, 1, _FLOOR + 1
+    if r.bit_length() + f < floor:
+        r, f = 1, floor
+    if m.bit_length() + e < floor:
+        return 0, (r << max(f - floor, 0)) + 1, floor
     low = min(e, f) if m else f
-    return m << max(e - low, 0), r << (f - low), low
+    return m << (e - low), r << (f - low), low
 
 
 class Solution:
@@ -113,6 +132,7 @@ class Solution:
         if head.softcap is not None:
             size = max(size, int(head.softcap).bit_length())
         self._bits = bits + head.S.bit_length() + 8 + size
+        self._floor = -2 * self._bits - 4096
         self._keys = matrix(head.k).transpose()
         self._values = matrix(head.v)
         with precision(self._bits):
@@ -201,7 +221,7 @@ class Solution:
             for W, sums, _ in self._parts:
                 for row, Z in zip((W * self._values).tolist(), sums):
                     values += [x / Z for x in row] if Z > 0 else row
-        return to_balls(values)
+        return ArbBalls(values, self._floor)
 
     def weights(self) -> Balls:
         """Weights, row by row, a sink left out."""
@@ -211,7 +231,7 @@ class Solution:
             for W, sums, _ in self._parts:
                 for row, Z in zip(W.tolist(), sums):
                     values += [x / Z for x in row[:S]] if Z > 0 else row[:S]
-        return to_balls(values)
+        return ArbBalls(values, self._floor)
 
     def lse(self) -> Balls:
         """Logarithm of the sum of the exponentials of the scores, a sink included."""
@@ -219,7 +239,7 @@ class Solution:
         with precision(self._bits):
             for _, sums, shifts in self._parts:
                 values += [m + Z.log() if Z > 0 else m for Z, m in zip(sums, shifts)]
-        return to_balls(values)
+        return ArbBalls(values, self._floor)
 
     def scores(self) -> Balls:
         """Scores, row by row, a sink left out."""
@@ -232,7 +252,7 @@ class Solution:
                     values += [
                         self._score(y, None if b is None else b[j]) for j, y in enumerate(row[:S])
                     ]
-        return to_balls(values)
+        return ArbBalls(values, self._floor)
 
 
 def solve(head: Head, bits: int) -> Solution:

@@ -479,14 +479,8 @@ def result(call: Call, bits: int, name: str, solve: Solve, empty_rows: str) -> A
     solved = lru_cache(maxsize=None)(lambda n: solve(heads[n], bits))
 
     def enclosure(kind: str, columns: int | None, special: NDArray[np.float64] | None) -> Enclosure:
-        def load() -> Balls:
-            every = Balls([], [], [])
-            for n in range(len(heads)):
-                part: Balls = getattr(solved(n), kind)()
-                every.mid += part.mid
-                every.rad += part.rad
-                every.exp += part.exp
-            return every
+        def load() -> list[Balls]:
+            return [getattr(solved(n), kind)() for n in range(len(heads))]
 
         shape = (*shapes.lead, L) if columns is None else (*shapes.lead, L, columns)
         refiner = _Refiner(heads, kind, 1 if columns is None else columns) if heads else None

@@ -1,15 +1,19 @@
 """A second opinion: attention in mpmath, written straight from the formula.
 
-It shares nothing with the product: no integers, no shift by the maximum, no block structure. At
-200 digits and more its own error is far below every radius it is compared with.
+It shares nothing with the product: no integers, no shift by the maximum, no matrices; it asks for
+every pair whether it is kept. Its working precision is set so that results are good to 200 digits
+(outputs: relative to the largest kept value), far below every radius it is compared with.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import mpmath
 import numpy as np
+
+DIGITS = 200
 
 
 def mpf(x) -> mpmath.mpf:
@@ -19,36 +23,101 @@ def mpf(x) -> mpmath.mpf:
     return mpmath.mpf(float(x))
 
 
-def head(q, k, v, *, keep, bias=None, scale=None, softcap=None, sink=None, slope=None, offset=0):
-    """One head; returns (output, weights, lse, scores) as nested lists of mpf."""
-    L, S, E, Ev = len(q), len(k), q.shape[1], v.shape[1]
-    tau = 1 / mpmath.sqrt(E) if scale is None else mpf(scale)
-    output, weights, lse, scores = [], [], [], []
-    for i in range(L):
-        s = {}
-        for j in range(S):
-            if not keep[i, j]:
-                continue
-            x = mpmath.fsum(mpf(a) * mpf(b) for a, b in zip(q[i], k[j])) * tau
-            if softcap is not None:
-                x = mpf(softcap) * mpmath.tanh(x / mpf(softcap))
-            if slope is not None:
-                x -= mpf(slope) * abs(i + offset - j)
-            s[j] = x + (mpf(bias[i, j]) if bias is not None else 0)
-        total = mpmath.fsum(mpmath.exp(x) for x in s.values())
-        if sink is not None:
-            total += mpmath.exp(mpf(sink))
-        scores.append([s.get(j) for j in range(S)])
-        if not total:
-            weights.append([mpmath.mpf(0)] * S)
-            output.append([mpmath.mpf(0)] * Ev)
-            lse.append(None)
-            continue
-        p = [mpmath.exp(s[j]) / total if j in s else mpmath.mpf(0) for j in range(S)]
-        weights.append(p)
-        output.append([mpmath.fsum(p[j] * mpf(v[j, d]) for j in s) for d in range(Ev)])
-        lse.append(mpmath.log(total))
-    return output, weights, lse, scores
+def _digits_before_the_point(*parts) -> int:
+    """Decimal digits of the largest score that these magnitudes allow."""
+    total = 0.0
+    for part in parts:
+        values = np.abs(np.asarray(part, dtype=np.float64))
+        values = values[np.isfinite(values) & (values > 0)]
+        total += max(0.0, math.log10(values.max())) if values.size else 0.0
+    return math.ceil(total)
+
+
+def attention(
+    q,
+    k,
+    v,
+    *,
+    attn_mask=None,
+    is_causal=False,
+    causal_offset=0,
+    window=None,
+    scale=None,
+    softcap=None,
+    sinks=None,
+    alibi_slopes=None,
+    digits=DIGITS,
+):
+    """Returns (output, weights, lse, scores, keep); object arrays of mpf, None for -inf."""
+    two = q.ndim == 2
+    if two:
+        q, k, v = q[None], k[None], v[None]
+    batch = np.broadcast_shapes(q.shape[:-3], k.shape[:-3], v.shape[:-3])
+    Hq, L, E = q.shape[-3:]
+    Hkv, S, Ev = v.shape[-3:]
+    q = np.broadcast_to(q, (*batch, *q.shape[-3:]))
+    k = np.broadcast_to(k, (*batch, *k.shape[-3:]))
+    v = np.broadcast_to(v, (*batch, *v.shape[-3:]))
+    lead = (*batch, Hq)
+    mask = None
+    if attn_mask is not None:
+        mask = np.asarray(attn_mask)
+        mask = mask if mask.dtype == bool else mask.astype(np.float64)
+        mask = np.broadcast_to(mask, (*batch, L, S) if two else (*lead, L, S))
+        mask = mask[None] if two else mask
+    left, right = (None, None) if window is None else window
+    output = np.empty((*lead, L, Ev), dtype=object)
+    weights = np.empty((*lead, L, S), dtype=object)
+    lse = np.empty((*lead, L), dtype=object)
+    scores = np.empty((*lead, L, S), dtype=object)
+    keep = np.zeros((*lead, L, S), dtype=bool)
+    extra = _digits_before_the_point(q, k, [E], [1 if scale is None else float(scale)])
+    extra += _digits_before_the_point(
+        [0 if mask is None else np.max(np.abs(np.where(np.isfinite(mask), mask, 0.0)), initial=0.0)]
+    )
+    extra += _digits_before_the_point(0 if sinks is None else sinks, [L + S + abs(causal_offset)])
+    with mpmath.workdps(digits + 15 + extra):
+        tau = 1 / mpmath.sqrt(E) if scale is None else mpf(scale)
+        for place in np.ndindex(*lead, L):
+            *b, h, i = place
+            g = h * Hkv // Hq
+            qi, head = q[place], (*b, h)
+            s = {}
+            for j in range(S):
+                p = i + causal_offset
+                allowed = not (
+                    (is_causal and j > p)
+                    or (left is not None and j < p - left)
+                    or (right is not None and j > p + right)
+                )
+                m = None if mask is None else mask[(*place, j)]
+                if m is not None:
+                    allowed = allowed and (bool(m) if mask.dtype == bool else m != -np.inf)
+                keep[(*place, j)] = allowed
+                scores[(*place, j)] = None
+                if not allowed:
+                    continue
+                kj = k[(*b, g, j)]
+                x = sum((mpf(a) * mpf(c) for a, c in zip(qi, kj)), mpmath.mpf(0)) * tau
+                if softcap is not None:
+                    x = mpf(softcap) * mpmath.tanh(x / mpf(softcap))
+                if alibi_slopes is not None:
+                    x -= mpf(np.broadcast_to(alibi_slopes, lead)[head]) * abs(p - j)
+                if m is not None and mask.dtype != bool:
+                    x += mpf(m)
+                s[j] = scores[(*place, j)] = x
+            exps = {j: mpmath.exp(x) for j, x in s.items()}
+            total = sum(exps.values(), mpmath.mpf(0))
+            if sinks is not None:
+                total += mpmath.exp(mpf(np.broadcast_to(sinks, lead)[head]))
+            lse[place] = mpmath.log(total) if total else None
+            for j in range(S):
+                weights[(*place, j)] = exps[j] / total if j in s else mpmath.mpf(0)
+            for d in range(Ev):
+                terms = (weights[(*place, j)] * mpf(v[(*b, g, j, d)]) for j in s)
+                output[(*place, d)] = sum(terms, mpmath.mpf(0))
+    results = output, weights, lse, scores, keep
+    return tuple(x[0] for x in results) if two else results
 
 
 def exact(x: mpmath.mpf) -> Fraction:
@@ -57,22 +126,28 @@ def exact(x: mpmath.mpf) -> Fraction:
     return (-1) ** sign * int(man) * Fraction(2) ** int(exp)
 
 
-def inside(enclosure, values, digits=190) -> np.ndarray:
-    """Whether balls contain plain values, which are themselves good to `digits` relative digits.
+def inside(enclosure, values, slack=0.0) -> np.ndarray:
+    """Whether balls contain plain values; None stands for -inf, which must be there too.
 
-    None stands for a special value, which must be one in the enclosure too.
+    The plain values are good to 2**-630 (more than 189 digits) relative to themselves and to
+    `slack`, which only matters where a radius is 0.
     """
-    mid, rad = enclosure.midpoint, enclosure.radius
-    out = np.zeros(mid.shape, dtype=bool)
-    slack = Fraction(1, 10**digits)
-    for index in np.ndindex(mid.shape):
-        x = values
-        for n in index:
-            x = x[n]
-        m = mid[index]
-        if x is None:
-            out[index] = isinstance(m, float) and m == -np.inf
-        elif not isinstance(m, float):
-            y = exact(x)
-            out[index] = abs(y - m) <= rad[index] + abs(y) * slack
-    return out
+    flat = values.ravel().tolist()
+    out = np.zeros(len(flat), dtype=bool)
+    special = enclosure._special
+    s_man, s_exp = math.frexp(float(slack))
+    s_man, s_exp = int(s_man * 2.0**53), s_exp - 53 - 630
+    for n, (m, r, e) in enumerate(enclosure.balls):
+        x = flat[n]
+        if x is None or (special is not None and special[n]):
+            out[n] = x is None and special is not None and special[n] == -np.inf
+            continue
+        sign, man, exp, _ = x._mpf_
+        man, exp = int(-man if sign else man), int(exp)
+        if man and exp + man.bit_length() < -50_000:
+            man, exp = 0, 0  # far below every radius
+        low = min(e, exp - 630, s_exp)
+        gap = abs((man << (exp - low)) - (m << (e - low)))
+        error = (abs(man) << (exp - 630 - low)) + (s_man << (s_exp - low))
+        out[n] = gap <= (r << (e - low)) + error
+    return out.reshape(enclosure.shape)
