@@ -84,6 +84,8 @@ class Program:
         Multiply by the rounded reciprocal of the sum instead of dividing.
     backwards
         Visit the tiles from last to first.
+    flush
+        Replace subnormal results of the accumulation by zero.
     """
 
     algorithm: str = "divide-last"
@@ -93,6 +95,7 @@ class Program:
     scale_on: str = "scores"
     reciprocal: bool = False
     backwards: bool = False
+    flush: bool = False
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -112,7 +115,10 @@ class _Arithmetic:
         self.fmt = get_format(model.accumulate)
 
     def round(self, x: ArrayLike) -> Floats:
-        return round_array(x, self.fmt, truncate=self.model.truncating)
+        rounded = round_array(x, self.fmt, truncate=self.model.truncating)
+        if self.program.flush:
+            rounded = np.where(np.abs(rounded) < 2.0**self.fmt.emin, 0.0, rounded)
+        return rounded
 
     def store(self, x: Floats, fmt: str | None) -> Floats:
         return x if fmt is None else round_array(x, fmt)
@@ -166,6 +172,7 @@ def emulate(
     bias: ArrayLike | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sink: float | None = None,
 ) -> Floats:
     """Attention of one head as a program of the model would compute it.
 
@@ -185,6 +192,8 @@ def emulate(
         Default ``1/sqrt(E)``.
     softcap
         ``C`` of ``C * tanh(score / C)``.
+    sink
+        One more score a row, which takes weight and gives nothing.
 
     Returns
     -------
@@ -208,8 +217,13 @@ def emulate(
     keep = (
         np.ones((len(q), len(k)), bool) if kept is None else np.broadcast_to(kept, (len(q), len(k)))
     )
-    if not keep.any(-1).all():
+    if sink is None and not keep.any(-1).all():
         raise InputError("kept: a row keeps no key; expected at least one")
+    if model_.sum_of_stored and program.algorithm in ("weights-first", "exp-of-lse"):
+        raise InputError(
+            f"program: {program.algorithm} is no program of the model {model_.name}, which adds up "
+            "the stored weights that multiply the values; use divide-last or online"
+        )
     ar = _Arithmetic(model_, program)
     with np.errstate(all="ignore"):
         scores, base = _scores(
@@ -219,7 +233,13 @@ def emulate(
             bias=bias,
             scale=float(1 / np.sqrt(q.shape[1]) if scale is None else scale),
             softcap=softcap,
+            alone=bias is None and softcap is None and sink is None,
         )
+        if sink is not None:  # like one more key of value zero; its score is not scaled
+            extra = np.full((len(q), 1), float(ar.round(sink)))
+            scores = np.concatenate([scores, extra], 1)
+            keep = np.concatenate([keep, np.ones((len(q), 1), bool)], 1)
+            v = np.concatenate([v, np.zeros((1, v.shape[1]))])
         if program.algorithm.startswith("online"):
             out = _online(ar, scores, base, keep, v)
         else:
@@ -238,10 +258,13 @@ def _scores(
     bias: ArrayLike | None,
     scale: float,
     softcap: float | None,
+    alone: bool,
 ) -> tuple[Floats, float]:
-    """Scores and the factor that is still to be applied inside the exponential."""
+    """Scores, and the factor still to be applied inside the exponential.
+
+    That factor includes the scale where the product is all that there is (`alone`).
+    """
     m, program = ar.model, ar.program
-    plain = bias is None and softcap is None and program.scale_on == "scores"
     factor = float(ar.round(np.float64(scale)))
     if program.scale_on == "query":
         q = ar.round(q * factor)
@@ -249,7 +272,7 @@ def _scores(
         root = float(ar.round(np.sqrt(np.float64(scale))))
         q, k = ar.round(q * root), ar.round(k * root)
     x = ar.store(ar.dot(q[:, None, :], k[None, :, :]), m.scores_stored)
-    if program.base_two and plain and m.scores_stored is None:
+    if program.base_two and alone and program.scale_on == "scores" and m.scores_stored is None:
         return x, float(ar.round(np.float64(factor * _LOG2E)))
     if program.scale_on == "scores":
         x = ar.store(ar.round(x * factor), m.scores_stored)
@@ -321,11 +344,15 @@ def _online(ar: _Arithmetic, x: Floats, base: float, keep: NDArray[np.bool_], v:
     total = np.zeros((len(x), 1))
     out = np.zeros((len(x), v.shape[1]))
     renormalised = ar.program.algorithm == "online-renormalised"
+    # the scores are still to be multiplied by `base`, in base 2 where that is used
+    lag = ar.model.shift_slack / (base / _LOG2E if ar.program.base_two else 1.0)
     for start in reversed(starts) if ar.program.backwards else starts:
         tile = slice(start, start + size)
         some = keep[:, tile].any(-1, keepdims=True)
         own = np.where(keep[:, tile], x[:, tile], -np.inf).max(-1, keepdims=True)
         new = np.maximum(top, own)
+        if lag:  # leave the maximum where it is until the new one is well above
+            new = np.where(np.isfinite(top) & (own - top <= lag), top, new)
         first = ~np.isfinite(top)
         alpha = np.where(first, 0.0, _factor(ar, np.where(first, 0.0, top - new), base))
         shift_by = own if renormalised else new

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ class Case:
     keep: np.ndarray | None
     bias: np.ndarray | None
     softcap: float | None
+    sink: float | None
+    scale: float | None
     facts: Facts
     mode: str
 
@@ -83,7 +85,8 @@ def draw(rng: np.random.Generator, model: PrecisionModel, largest: int = 24) -> 
         bias = np.where(rng.random((L, S)) < 0.2, bias - 1e4, bias)
         bias = round_array(bias, model.input)
     softcap = float(rng.choice([2.0, 20.0])) if rng.random() < 0.15 else None
-    return build(q, k, v, keep, bias, softcap=softcap, mode=mode)
+    sink = float(round_array(rng.normal() * spread, model.input)) if rng.random() < 0.15 else None
+    return build(q, k, v, keep, bias, softcap=softcap, sink=sink, mode=mode)
 
 
 def build(
@@ -93,26 +96,25 @@ def build(
     keep: Any = None,
     bias: Any = None,
     *,
-    softcap: Any = None,
+    softcap: float | None = None,
+    sink: float | None = None,
+    scale: float | None = None,
     mode: str = "",
 ) -> Case:
     """The case with its facts, from the integers-only reference."""
-    mask = keep if bias is None else bias
     call = read_call(
-        q, k, v, attn_mask=mask, is_causal=False, causal_offset=0, window=None, scale=None,
-        softcap=softcap, sinks=None, alibi_slopes=None,
+        q, k, v, attn_mask=keep if bias is None else bias, is_causal=False, causal_offset=0,
+        window=None, scale=scale, softcap=softcap, sinks=sink, alibi_slopes=None,
     )  # fmt: skip
     solved = Solution(call.heads[0], _BITS)
     facts = gather(call.heads, [(solved.scores(), solved.lse(), solved.output())])
-    return Case(q, k, v, keep, bias, softcap, facts, mode)
+    return Case(q, k, v, keep, bias, softcap, sink, scale, facts, mode)
 
 
 def programs(
     model: PrecisionModel, rng: np.random.Generator, count: int
 ) -> Iterator[tuple[PrecisionModel, Program]]:
     """Random programs of the model's class (and the tile size each one uses)."""
-    from dataclasses import replace
-
     for _ in range(count):
         algorithms = ["weights-first", "divide-last"]
         tile = None
@@ -125,6 +127,8 @@ def programs(
             algorithms.append("exp-of-lse")
         if model.scores_stored is not None:
             algorithms = ["weights-first"]
+        if model.sum_of_stored:
+            algorithms.remove("weights-first")
         algorithm = str(rng.choice(algorithms))
         base_two = bool(model.exp2_shift and algorithm != "exp-of-lse" and rng.random() < 0.5)
         where = ["scores", "query", "both"] if model.scale_on_inputs else ["scores"]
@@ -138,6 +142,7 @@ def programs(
             scale_on=str(rng.choice(where)),
             reciprocal=bool(model.division_roundings > 1 and rng.random() < 0.5),
             backwards=bool(rng.random() < 0.5),
+            flush=bool(model.flush_subnormals and rng.random() < 0.3),
         )
         yield replace(model, tile=tile), program
 
@@ -146,7 +151,7 @@ def run(case: Case, model: PrecisionModel, program: Program) -> np.ndarray:
     """Distance of the emulated program from the exact output; (L, D)."""
     got = emulate(
         case.q, case.k, case.v, model=model, program=program, kept=case.keep, bias=case.bias,
-        softcap=case.softcap,
+        softcap=case.softcap, sink=case.sink, scale=case.scale,
     )  # fmt: skip
     with np.errstate(invalid="ignore"):
         error = np.abs((got - case.facts.out[0]) - case.facts.out_low[0])
@@ -166,7 +171,7 @@ class Tally:
 
 
 def campaign(
-    name: str,
+    declared: str | PrecisionModel,
     cases: int,
     per_case: int,
     seed: int,
@@ -175,8 +180,8 @@ def campaign(
     omit: tuple[tuple[str, ...], ...] = (),
 ) -> Tally:
     """Run programs of one model on random cases; count elements beyond each bound."""
-    rng = np.random.default_rng([seed, *name.encode()])
-    tally, declared = Tally(), model(name)
+    declared, tally = model(declared), Tally()
+    rng = np.random.default_rng([seed, *declared.name.encode()])
     for number in range(cases):
         case = draw(rng, declared)
         bounds = {f"tier {tier}": forward(case.facts, declared, tier=tier) for tier in tiers}
@@ -194,12 +199,44 @@ def campaign(
                 tally.violations[label] += int(beyond.any())
                 if label.startswith("tier") and beyond.any() and len(tally.first) < 3:
                     tally.first.append(f"case {number} ({case.mode}) {label} {used} {program}")
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = (
-                    np.nanmax(np.where(covered, error / bounds["tier 2"].total[0], np.nan))
-                    if covered.any()
-                    else np.nan
-                )
-            if np.isfinite(ratio):
-                tally.ratios.append(float(ratio))
+            if covered.any():
+                tally.ratios.append(float((error / bounds["tier 2"].total[0])[covered].max()))
     return tally
+
+
+def variants() -> list[PrecisionModel]:
+    """The named models, and variants that use every part."""
+    from attnproofs.reference.bounds.models import models, textbook
+
+    return [
+        *models().values(),
+        *(textbook(fmt) for fmt in ("float64", "float32", "float16", "bfloat16")),
+        model("fa2-bf16", name="fa2-bf16, stored sum", sum_of_stored=True),
+        model("fa2-fp16", name="fa2-fp16, lazy shift", shift_slack=5.6, tile=4),
+        model("textbook(float32)", name="float32, truncating", truncating=True),
+        model("textbook(float32)", name="float32, poor exp", exp_error=2000.0),
+    ]
+
+
+def shift_case() -> tuple[tuple[int, int], int]:
+    """Constructed: two keys whose scores are exact, so that only the shift is rounded.
+
+    The smaller score is 20 below the larger one and its own last bits are lost in the
+    subtraction: an error of up to half an ulp of 20 in the logarithm of a weight that alone
+    decides the output.
+
+    Returns
+    -------
+    tuple
+        Runs beyond the bound and runs altogether, then runs beyond it without the shift's term.
+    """
+    exact = model("textbook(float32)", scale_roundings=0, exact_products=True, exp_error=1.0)
+    runs = beyond = without = 0
+    for bits in range(1, 200, 7):
+        k = round_array(np.array([[20.0], [0.0625 + bits * 2.0**-24 * 5.03]]), "float32")
+        case = build(np.ones((1, 1)), k, np.array([[0.0], [1.0]]), scale=1.0)
+        error = run(case, exact, Program())
+        runs += 1
+        beyond += int((error > forward(case.facts, exact).total[0]).any())
+        without += int((error > forward(case.facts, exact, omit=("shift",)).total[0]).any())
+    return (beyond, runs), without
