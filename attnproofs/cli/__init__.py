@@ -17,6 +17,8 @@ from attnproofs.errors import AttnproofsError
 
 # command -> (module in this folder, one line of help), in the order of a first visit
 COMMANDS: dict[str, tuple[str, str]] = {
+    "audit": ("audit", "Say which properties of attention a function has."),
+    "reproduce": ("reproduce", "Run a saved failure again: FIXED, FAILED or ERROR."),
     "check": ("check", "Confirm the claims by numbers, at 50 digits and more."),
     "figures": ("figures", "Draw the figures of the book and the site."),
     "experiments": ("experiments", "Measure what explanations claim, next to the prediction."),

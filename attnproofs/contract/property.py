@@ -1,0 +1,305 @@
+"""The form of a property: its sentence, the theorem it rests on, its cases and its judgement.
+
+A property yields cases, small ones first, and judges one case at a time. The judgement is a total
+function of the case, so that a counterexample can be shrunk without knowing how it was made.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attnproofs.contract.case import Case, Violation
+from attnproofs.contract.profile import Profile
+from attnproofs.contract.wire import Array, dtype_named
+
+#: The calling convention of each level: positional arguments, then keywords it may claim.
+LEVELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "softmax": (("scores",), ("axis",)),
+    "sdpa": (
+        ("query", "key", "value"),
+        (
+            "attn_mask",
+            "is_causal",
+            "scale",
+            "enable_gqa",
+            "softcap",
+            "sinks",
+            "window",
+            "left",
+            "right",
+            "cu_seqlens",
+            "drop_keep",
+            "p",
+            "training",
+        ),
+    ),
+    "weights": (("query", "key", "value"), ("attn_mask", "is_causal", "scale", "enable_gqa")),
+    "lse": (("query", "key", "value"), ("attn_mask", "is_causal", "scale", "enable_gqa")),
+    "grad": (("query", "key", "value", "grad_out"), ("is_causal",)),
+    "decode": (("queries", "keys", "values"), ()),
+    "mha": (
+        ("x_query", "x_source", "W_Q", "W_K", "W_V", "W_O"),
+        ("num_heads", "attn_mask", "is_causal", "b_Q", "b_K", "b_V", "b_O"),
+    ),
+}
+
+#: How many arrays a level returns where it is not one.
+TUPLES = {"weights": 2, "lse": 2, "grad": 3}
+#: The subject of a property that uses everything (accuracy): any earlier violation explains it.
+EVERYTHING = "*"
+
+#: Lengths around the borders of tiles.
+BORDERS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+
+
+class TargetFailed(Exception):
+    """The target did not give arrays back; carries the violation that this is."""
+
+    def __init__(self, violation: Violation, reason: str = "") -> None:
+        super().__init__(violation.message)
+        self.violation = violation
+        #: name of the target's own exception, if it raised one
+        self.reason = reason
+
+
+@dataclass
+class Make:
+    """What a property needs to make cases: randomness, sizes, data type and conventions.
+
+    Attributes
+    ----------
+    seed
+        Seed of the audit; each property and data type draws from a stream of its own.
+    examples
+        How many random cases to draw after the enumerated ones.
+    dtype
+        Data type of the floating-point arguments.
+    profile
+        Conventions, for encoding masks.
+    claims
+        Keywords that the target accepts.
+    rank
+        Fewest axes the target accepts.
+    reach
+        Longest sequence to draw.
+    """
+
+    seed: int
+    examples: int
+    dtype: str
+    profile: Profile
+    claims: frozenset[str]
+    rank: int = 2
+    reach: int = 129
+    name: str = ""
+    variant: str = ""
+    rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        salt = zlib.crc32(f"{self.name}/{self.dtype}".encode())
+        self.rng = np.random.default_rng([self.seed, salt])
+
+    def borders(self, most: int | None = None) -> Iterator[int]:
+        """Lengths around tile borders, up to the audit's reach."""
+        limit = min(self.reach, most or self.reach)
+        return (n for n in BORDERS if n <= limit)
+
+    def lattice(self, *shape: int, high: int = 1) -> Array:
+        """Random whole numbers from -high to high."""
+        return self.rng.integers(-high, high + 1, shape).astype(np.float64)
+
+    def normal(self, *shape: int) -> Array:
+        """Standard normal numbers."""
+        return self.rng.standard_normal(shape)
+
+    def pick(self, *options: Any) -> Any:
+        """One of the options."""
+        return options[int(self.rng.integers(len(options)))]
+
+    def size(self, low: int, high: int) -> int:
+        """A random whole number from low to high."""
+        return int(self.rng.integers(low, high + 1))
+
+    def mask(self, keep: Array) -> Array:
+        """A boolean mask that keeps where `keep` is True, as the profile writes it."""
+        return ~keep if self.profile.bool_mask == "masked" else keep
+
+    def additive(self, keep: Array, bias: Any = 0.0) -> Array:
+        """A mask of `bias` where `keep` is True and -inf elsewhere."""
+        return np.where(keep, bias, -np.inf).astype(dtype_named(self.dtype))
+
+
+class Probe:
+    """Calls the target and turns everything but arrays into a violation."""
+
+    profile: Profile
+    dtype: str
+    level: str
+    variant: str = ""
+
+    def outputs(self, case: Case, args: dict[str, Any] | None = None) -> list[Array]:
+        """The arrays that a call returns; raises `TargetFailed`."""
+        raise NotImplementedError
+
+    def repeat(self, case: Case, times: int, *, to_the_end: bool = False) -> dict[str, Any]:
+        """The same call `times` times."""
+        raise NotImplementedError
+
+
+Judge = Callable[[Probe, Case], Violation | None]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One thing that must hold.
+
+    Attributes
+    ----------
+    id
+        Name, unique within its level.
+    level
+        Level of the calling convention.
+    theorem
+        Id of the theorem in the catalogue that it rests on.
+    sentence
+        What must hold, in one sentence.
+    cases
+        Yields cases, smallest first.
+    judge
+        Judges one case; None means that it held.
+    about
+        What the property is about. A violated property whose subjects all belong to another one
+        too, further down, explains that one.
+    needs
+        Keywords that the target must accept.
+    variant
+        Variant of the level it belongs to, or empty.
+    domain
+        What a case must satisfy to belong to the property; shrinking stays inside.
+    dtypes
+        Data types that it is tried with.
+    accuracy
+        Whether it judges by the precision model rather than by the coarsest arithmetic.
+    anywhere
+        Whether it applies to every variant of its level.
+    """
+
+    id: str
+    level: str
+    theorem: str
+    sentence: str
+    cases: Callable[[Make], Iterable[Case]]
+    judge: Judge
+    about: frozenset[str]
+    needs: frozenset[str]
+    variant: str = ""
+    domain: Callable[[Case], bool] | None = None
+    dtypes: tuple[str, ...] = ("float64", "float32", "float16")
+    accuracy: bool = False
+    anywhere: bool = False
+
+
+REGISTRY: dict[str, list[Property]] = {level: [] for level in LEVELS}
+
+
+def declare(
+    level: str,
+    theorem: str,
+    sentence: str,
+    judge: Judge,
+    *,
+    about: str = "",
+    needs: str = "",
+    variant: str = "",
+    domain: Callable[[Case], bool] | None = None,
+    dtypes: tuple[str, ...] = ("float64", "float32", "float16"),
+    accuracy: bool = False,
+    anywhere: bool = False,
+) -> Callable[[Callable[[Make], Iterable[Case]]], Callable[[Make], Iterable[Case]]]:
+    """Register a generator of cases, named like the property, as a property of `level`."""
+
+    def register(cases: Callable[[Make], Iterable[Case]]) -> Callable[[Make], Iterable[Case]]:
+        entry = Property(
+            id=cases.__name__.removeprefix("_").removeprefix(f"{level}__"),
+            level=level,
+            theorem=theorem,
+            sentence=sentence,
+            cases=cases,
+            judge=judge,
+            about=frozenset(about.split()),
+            needs=frozenset(needs.split()),
+            variant=variant,
+            domain=domain,
+            dtypes=dtypes,
+            accuracy=accuracy,
+            anywhere=anywhere,
+        )
+        assert entry.id not in {p.id for p in REGISTRY[level]}, entry.id
+        REGISTRY[level].append(entry)
+        return cases
+
+    return register
+
+
+def compare(
+    got: Array,
+    expected: Array,
+    allowance: Array,
+    judged: Array | bool = True,
+    *,
+    output: int = 0,
+    what: str = "the output",
+    second: bool = False,
+    dominates: str = "",
+) -> Violation | None:
+    """The worst element that is further from `expected` than allowed, if there is one.
+
+    NaN never passes: an element counts as right only when it is within its allowance, or both
+    numbers are NaN, or both are the same infinity.
+    """
+    if got.shape != expected.shape:
+        return Violation(
+            "shape",
+            f"{what} has shape {got.shape}, expected {expected.shape}",
+            output=output,
+            wanted=repr(tuple(int(n) for n in expected.shape)),
+        )
+    wide = got.astype(np.float64) if got.dtype.kind != "c" else got.real.astype(np.float64)
+    with np.errstate(all="ignore"):
+        off = np.abs(wide - expected)
+        right = (off <= allowance) | (wide == expected) | (np.isnan(wide) & np.isnan(expected))
+    wrong = ~right & judged
+    if not wrong.any():
+        return None
+    with np.errstate(all="ignore"):
+        ratio = np.where(wrong, off / np.where(allowance > 0, allowance, 1e-300), -1.0)
+    ratio = np.where(wrong & ~np.isfinite(ratio), np.inf, ratio)
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+    there = float(np.broadcast_to(allowance, expected.shape)[index])
+    return Violation(
+        "differs",
+        f"{what}{_subscript(index)} is {_short(float(wide[index]))}, "
+        f"expected {_short(float(expected[index]))}",
+        output=output,
+        index=index,
+        expected=float(expected[index]),
+        got=float(wide[index]),
+        allowed=there,
+        second=second,
+        dominates=dominates,
+    )
+
+
+def _subscript(index: tuple[int, ...]) -> str:
+    """An index as it is written after a name."""
+    return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def _short(value: float) -> str:
+    """A number in at most six digits."""
+    return f"{value:.6g}"
