@@ -26,6 +26,7 @@ _PUBLIC = {
     "get_format": "formats",
     "bounds": "",
     "emulate": "",
+    "ulps": "",
     "softmax": "layers",
 }
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attnproofs.reference.bounds.facts import Facts, gather
+from attnproofs.reference.bounds.facts import BITS, Facts, gather
 from attnproofs.reference.bounds.forward import COVERED, forward
 from attnproofs.reference.bounds.models import PrecisionModel, model
-from attnproofs.reference.bounds.verdict import _BITS
 from attnproofs.reference.core import Solution
 from attnproofs.reference.emulate import ORDERS, Program, emulate, round_array
 from attnproofs.reference.formats import get_format
@@ -106,7 +105,7 @@ def build(
         q, k, v, attn_mask=keep if bias is None else bias, is_causal=False, causal_offset=0,
         window=None, scale=scale, softcap=softcap, sinks=sink, alibi_slopes=None,
     )  # fmt: skip
-    solved = Solution(call.heads[0], _BITS)
+    solved = Solution(call.heads[0], BITS)
     facts = gather(call.heads, [(solved.scores(), solved.lse(), solved.output())])
     return Case(q, k, v, keep, bias, softcap, sink, scale, facts, mode)
 

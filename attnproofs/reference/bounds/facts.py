@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from attnproofs.errors import InputError
 from attnproofs.reference.enclosure import Balls
+from attnproofs.reference.forward import Attention, Call, choose_backend, read_call
 from attnproofs.reference.inputs import Exact
 from attnproofs.reference.problem import Head
 
 Floats = NDArray[np.float64]
 
+BITS = 128  # radii near 2**-128 of the values: far below any float64 allowance
 _UP = 1 + 2.0**-50
 
 
@@ -71,6 +75,57 @@ class Facts:
     out_radius: Floats
 
 
+_OPTIONS = {
+    "attn_mask": None,
+    "is_causal": False,
+    "causal_offset": 0,
+    "window": None,
+    "scale": None,
+    "softcap": None,
+    "sinks": None,
+    "alibi_slopes": None,
+}
+
+
+def read(query: ArrayLike, key: ArrayLike, value: ArrayLike, options: dict[str, Any]) -> Call:
+    """Read a call whose options are those of `attnproofs.reference.attention`."""
+    if unknown := sorted(set(options) - set(_OPTIONS)):
+        raise InputError(f"unknown option {unknown[0]!r}; expected one of {', '.join(_OPTIONS)}")
+    return read_call(query, key, value, **(_OPTIONS | options))
+
+
+def solve_call(
+    call: Call, reference: Attention | None, quantity: str
+) -> list[tuple[Balls, Balls, Balls]]:
+    """Enclosures of scores, log-sum-exp and the quantity itself, for each head."""
+    heads: Sequence[Head] = call.heads
+    kinds = ("scores", "lse", quantity)
+    if reference is None:
+        _, solve = choose_backend("auto")
+        solutions = [solve(head, BITS) for head in heads]
+        return [(s.scores(), s.lse(), getattr(s, quantity)()) for s in solutions]
+    expected = (*call.shapes.lead, call.shapes.L)
+    for kind in kinds:
+        part = getattr(reference, kind)
+        if part.shape[: len(expected)] != expected:
+            raise InputError(
+                f"reference.{kind} has shape {part.shape}; expected {expected} and columns: "
+                "pass the result of attention() for the same call"
+            )
+    split = [_split(getattr(reference, kind).balls, len(heads)) for kind in kinds]
+    return list(zip(*split))
+
+
+def _split(balls: Balls, count: int) -> list[Balls]:
+    """Consecutive equal parts, one a head."""
+    size = len(balls.mid) // count
+    parts = [
+        [list(islice(flat, n * size, (n + 1) * size)) for n in range(count)]
+        for flat in (balls.mid, balls.rad, balls.exp)
+    ]
+    return [Balls(mid, rad, exp) for mid, rad, exp in zip(*parts)]
+
+
 def gather(heads: Sequence[Head], solved: Sequence[tuple[Balls, Balls, Balls]]) -> Facts:
     """Collect the facts of heads of equal shape.
 
@@ -82,7 +137,9 @@ def gather(heads: Sequence[Head], solved: Sequence[tuple[Balls, Balls, Balls]]) 
         For each head the enclosures of its scores (a sink left out), of its log-sum-exp, and of
         what is to be judged, which becomes `out`.
     """
-    parts = [_of_head(head, *balls) for head, balls in zip(heads, solved)]
+    parts = [
+        _of_head(head, *(part.integers() for part in balls)) for head, balls in zip(heads, solved)
+    ]
     stacked: dict[str, Any] = {
         name: np.stack([part[name] for part in parts])
         for name, value in parts[0].items()

@@ -6,16 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnproofs.errors import InputError
-from attnproofs.reference.bounds.facts import Facts, Floats, gather
+from attnproofs.reference.bounds.facts import Floats, gather, read, solve_call
 from attnproofs.reference.bounds.forward import (
     COVERED,
     REASONS,
@@ -28,17 +27,13 @@ from attnproofs.reference.bounds.forward import (
 )
 from attnproofs.reference.bounds.models import PrecisionModel
 from attnproofs.reference.bounds.models import model as get_model
-from attnproofs.reference.enclosure import Balls
-from attnproofs.reference.forward import Attention, Call, choose_backend, read_call
+from attnproofs.reference.forward import Attention, Call
 from attnproofs.reference.inputs import read_array, read_choice
-from attnproofs.reference.problem import Head
 
 REJECT, CONSISTENT, NOT_COVERED = "REJECT", "CONSISTENT", "NOT COVERED"
 
 #: What a result can be: the attention output, its weights, or the log-sum-exp.
 QUANTITIES = ("output", "weights", "lse")
-
-_BITS = 128  # radii near 2**-128 of the values: far below any float64 allowance
 
 
 @dataclass(frozen=True)
@@ -223,7 +218,7 @@ def allowance(
     (True, ['exp', 'output', 'scores'])
     """
     model_ = get_model(model)
-    call = _read(query, key, value, options)
+    call = read(query, key, value, options)
     return _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)[0]
 
 
@@ -271,7 +266,7 @@ def judge(
     ('REJECT', True)
     """
     model_ = get_model(model)
-    call = _read(query, key, value, options)
+    call = read(query, key, value, options)
     allowed, facts_ = _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)
     given = read_array("got", got)
     if given.shape != allowed.total.shape:
@@ -294,24 +289,6 @@ def judge(
     return Judgement(allowed, given, mid, measured, verdicts)
 
 
-_OPTIONS = {
-    "attn_mask": None,
-    "is_causal": False,
-    "causal_offset": 0,
-    "window": None,
-    "scale": None,
-    "softcap": None,
-    "sinks": None,
-    "alibi_slopes": None,
-}
-
-
-def _read(query: ArrayLike, key: ArrayLike, value: ArrayLike, options: dict[str, Any]) -> Call:
-    if unknown := sorted(set(options) - set(_OPTIONS)):
-        raise InputError(f"unknown option {unknown[0]!r}; expected one of {', '.join(_OPTIONS)}")
-    return read_call(query, key, value, **(_OPTIONS | options))
-
-
 def _allowance(
     call: Call,
     model: PrecisionModel,
@@ -332,7 +309,7 @@ def _allowance(
         empty = np.zeros(shape)
         terms = dict.fromkeys(TERMS, empty)
         return Allowance(model, quantity, empty, terms, np.zeros(shape, np.uint8)), (empty,) * 3
-    facts = gather(call.heads, _solve(call, reference, quantity))
+    facts = gather(call.heads, solve_call(call, reference, quantity))
     bound: Bound
     if quantity == "output":
         bound = forward(facts, model, tier=tier, omit=omit)
@@ -351,38 +328,3 @@ def _allowance(
         ),
         exact,
     )
-
-
-def _solve(
-    call: Call, reference: Attention | None, quantity: str
-) -> list[tuple[Balls, Balls, Balls]]:
-    """Enclosures of scores, log-sum-exp and the quantity itself, for each head."""
-    heads: Sequence[Head] = call.heads
-    kinds = ("scores", "lse", quantity)
-    if reference is None:
-        _, solve = choose_backend("auto")
-        solutions = [solve(head, _BITS) for head in heads]
-        return [(s.scores(), s.lse(), getattr(s, quantity)()) for s in solutions]
-    expected = (*call.shapes.lead, call.shapes.L)
-    for kind in kinds:
-        part = getattr(reference, kind)
-        if part.shape[: len(expected)] != expected:
-            raise InputError(
-                f"reference.{kind} has shape {part.shape}; expected {expected} and columns: "
-                "pass the result of attention() for the same call"
-            )
-    split = [_split(getattr(reference, kind).balls, len(heads)) for kind in kinds]
-    return list(zip(*split))
-
-
-def _split(balls: Balls, count: int) -> list[Balls]:
-    """Consecutive equal parts, one a head."""
-    size = len(balls.mid) // count
-    parts = [
-        [list(islice(flat, n * size, (n + 1) * size)) for n in range(count)]
-        for flat in (balls.mid, balls.rad, balls.exp)
-    ]
-    return [Balls(mid, rad, exp) for mid, rad, exp in zip(*parts)]
-
-
-__all__ = ["Allowance", "Facts", "Judgement", "allowance", "judge"]
