@@ -100,6 +100,7 @@ def case(seed: int) -> tuple[tuple, dict, Counter]:
         x = data(rng, mode, (*own, *shape), DTYPES[name])
         parts.append(x[0] if two else x)
     options: dict = {}
+    batch = np.broadcast_shapes(*(x.shape[:-3] for x in parts))
     full = (L, S) if two else (*batch, Hq, L, S)
     kind = ("none", "none", "bool", "additive", "additive")[rng.integers(5)]
     kinds[f"mask:{kind}"] += 1
