@@ -302,37 +302,37 @@ class Solution:
 
     # -- exact comparisons, what correct rounding needs besides balls ----------------------------
 
-    def compare_mean(
-        self, i: int, values: Sequence[int], exp: int, man: int, c_exp: int
-    ) -> int | None:
+    def _groups(self, i: int, values: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Groups of equal scores in row `i`: score as in `fine`, number, sum of values."""
+        scores, bias = self.scores_, self.head.bias
+        groups: dict[Any, list[int]] = {}
+        for j in self.kept[i]:
+            fine = int(scores.fine[i, j])
+            key: Any = fine
+            if not scores.exact:
+                key = int(scores.X[i, j]), 0 if bias is None else int(bias.ints[i, j])
+            group = groups.setdefault(key, [fine, 0, 0])
+            group[1] += 1
+            group[2] += int(values[j])
+        return [(fine, n, total) for fine, n, total in groups.values()]
+
+    def exact_mean(self, i: int, values: Sequence[int]) -> Fraction | None:
+        """``sum_j p_j v_j`` in row `i` where all groups of equal scores have the same mean."""
+        groups = self._groups(i, values)
+        means = {Fraction(total, n) for _, n, total in groups}
+        return means.pop() if len(means) == 1 else None
+
+    def compare_mean(self, i: int, values: Sequence[int], c: Fraction) -> int | None:
         """Sign of ``sum_j p_j v_j - c`` in row `i`.
 
         With ``m_G = sum_{j in G} (v_j - c)`` over groups of equal scores, the sign is that of
         ``sum_G exp(s_G) m_G``. If all ``m_G`` are 0 the two are equal; by the theorem of Lindemann
         and Weierstrass that is the only way, when scores are algebraic. Otherwise the largest
         score with ``m_G != 0`` is taken as the shift, so that far-away keys cost no bits.
-
-        Parameters
-        ----------
-        values : sequence of int
-            Values of all keys of the row, times ``2**-exp``.
-        man, c_exp : int
-            ``c = man * 2**c_exp``.
         """
-        low = min(exp, c_exp)
-        c = man << (c_exp - low)
-        groups: dict[Any, list[int]] = {}
-        scores, bias = self.scores_, self.head.bias
-        for j in self.kept[i]:
-            fine = int(scores.fine[i, j])
-            key = (
-                fine
-                if scores.exact
-                else (int(scores.X[i, j]), 0 if bias is None else int(bias.ints[i, j]))
-            )
-            group = groups.setdefault(key, [fine, 0])
-            group[1] += (int(values[j]) << (exp - low)) - c
-        parts = [(fine, m) for fine, m in groups.values() if m]
+        groups = self._groups(i, values)
+        parts = [(fine, total * c.denominator - n * c.numerator) for fine, n, total in groups]
+        parts = [(fine, m) for fine, m in parts if m]
         if not parts:
             return 0
         peak = max(fine for fine, _ in parts)
@@ -340,7 +340,7 @@ class Solution:
         total = error = 0
         first = True
         for fine, m in parts:
-            total += m * exponential(scores.to_fixed(fine - peak, self.wp))
+            total += m * exponential(self.scores_.to_fixed(fine - peak, self.wp))
             if first and fine == peak:
                 first = False  # its weight is exactly 1
             else:
@@ -349,18 +349,17 @@ class Solution:
             return None
         return 1 if total > 0 else -1
 
-    def compare_output(self, i: int, d: int, man: int, exp: int) -> int | None:
-        """Sign of ``o_id - man * 2**exp``."""
+    def compare_output(self, i: int, d: int, c: Fraction) -> int | None:
+        """Sign of ``o_id - c``."""
         v = self.head.v
-        return self.compare_mean(i, v.ints[:, d].tolist(), v.exp, man, exp)
+        return self.compare_mean(i, v.ints[:, d].tolist(), c / Fraction(2) ** v.exp)
 
-    def compare_weight(self, i: int, j: int, man: int, exp: int) -> int | None:
-        """Sign of ``p_ij - man * 2**exp``."""
-        return self.compare_mean(i, [int(l == j) for l in range(self.head.S)], 0, man, exp)
+    def compare_weights(self, i: int, j: int, c: Fraction) -> int | None:
+        """Sign of ``p_ij - c``."""
+        return self.compare_mean(i, [int(l == j) for l in range(self.head.S)], c)
 
-    def compare_score(self, i: int, j: int, man: int, exp: int) -> int | None:
-        """Sign of ``s_ij - man * 2**exp``, where that needs no more than rational numbers."""
-        c = man * Fraction(2) ** exp
+    def compare_scores(self, i: int, j: int, c: Fraction) -> int | None:
+        """Sign of ``s_ij - c``, where that needs no more than rational numbers."""
         score = self.scores_.fraction(i, j)
         if score is not None:
             return (score > c) - (score < c)
@@ -384,16 +383,15 @@ class Solution:
             limit = min(limit, x_cap)
         return -sign if c >= limit else None
 
-    def compare_lse(self, i: int, man: int, exp: int) -> int | None:
-        """Sign of ``lse_i - man * 2**exp``, where the largest score alone decides it."""
+    def compare_lse(self, i: int, _: int, c: Fraction) -> int | None:
+        """Sign of ``lse_i - c``, where the largest score alone decides it."""
         j = self.top[i]
-        sign = self.compare_score(i, j, man, exp)
+        sign = self.compare_scores(i, j, c)
         if len(self.kept[i]) == 1:
             return sign
         if sign is None:
             m, r, e = self.score(i, j)
-            low = min(e, exp)
-            sign = 1 if (m - r) << (e - low) >= man << (exp - low) else -1
+            sign = 1 if (m - r) * Fraction(2) ** e >= c else -1
         return 1 if sign >= 0 else None
 
 

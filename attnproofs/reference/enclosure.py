@@ -83,8 +83,8 @@ class Refiner(Protocol):
     def ball(self, index: int, bits: int) -> tuple[int, int, int]:
         """Midpoint, radius, exponent of one element, at about `bits` bits."""
 
-    def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
-        """Sign of (element - ``man * 2**exp``), or None if it cannot tell at this precision."""
+    def compare(self, index: int, c: Fraction, bits: int) -> int | None:
+        """Sign of (element - `c`), or None if it cannot tell at this precision."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class _Picked:
         """As of the whole."""
         return self.whole.ball(self.places[index], bits)
 
-    def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
+    def compare(self, index: int, c: Fraction, bits: int) -> int | None:
         """As of the whole."""
-        return self.whole.compare(self.places[index], man, exp, bits)
+        return self.whole.compare(self.places[index], c, bits)
 
 
 class Enclosure:
@@ -415,7 +415,7 @@ def _extended(value: float, sign: int, fmt: Format) -> Fraction:
 
 
 def _round_ball(
-    ball: tuple[int, int, int], fmt: Format, compare: Callable[[int, int], int | None]
+    ball: tuple[int, int, int], fmt: Format, compare: Callable[[Fraction], int | None]
 ) -> float | None:
     """Round a ball; None if it needs more bits.
 
@@ -429,15 +429,14 @@ def _round_ball(
         boundary = (
             _extended(low, 1 if lo > 0 else -1, fmt) + _extended(high, 1 if hi > 0 else -1, fmt)
         ) / 2
-        man, exp = boundary.numerator, 1 - boundary.denominator.bit_length()
-        tie = fmt.nearest(man, exp)
+        tie = fmt.nearest_fraction(boundary.numerator, boundary.denominator)
         if not (_alike(tie, low) or _alike(tie, high)):
             return None
-        sign = compare(man, exp)
+        sign = compare(boundary)
         if sign is None:
             return None
         low = (low, tie, high)[sign + 1]
     if low != 0 or lo >= 0 or hi <= 0:
         return low
-    sign = compare(0, 0)  # underflow: the sign of the zero
+    sign = compare(Fraction(0))  # underflow: the sign of the zero
     return None if sign is None else -0.0 if sign < 0 else 0.0

@@ -67,6 +67,15 @@ class ArbBalls(Balls):
         self._values = values
         self._floor = floor  # what lies below 2**floor is given up as radius
 
+    def __getattr__(self, name: str) -> list[int]:
+        """Integers, made when one of the lists is first asked for."""
+        if name not in ("mid", "rad", "exp"):
+            raise AttributeError(name)
+        whole = self.integers()
+        self.mid, self.rad, self.exp = whole.mid, whole.rad, whole.exp
+        lists: list[int] = getattr(whole, name)
+        return lists
+
     def integers(self) -> Balls:
         """Midpoints and radii as integers."""
         mid: list[int] = []
@@ -78,7 +87,7 @@ class ArbBalls(Balls):
             if not x.is_exact():
                 # a radius has 30 bits, so a float holds it exactly unless it is out of range
                 fraction, top = frexp(float(x.rad()))
-                if not -1000 < top < 1000 or not fraction:
+                if not -1000 < top < 1000 or fraction in (0.0, inf):
                     m, r, e = _far_ball(x, self._floor)
                 else:
                     low = top - 32

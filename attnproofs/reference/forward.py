@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -292,17 +293,12 @@ class _Refiner:
         _, balls = self._row(n, i, bits)
         return balls.mid[column], balls.rad[column], balls.exp[column]
 
-    def compare(self, index: int, man: int, exp: int, bits: int) -> int | None:
-        """Sign of the element minus ``man * 2**exp``."""
+    def compare(self, index: int, c: Fraction, bits: int) -> int | None:
+        """Sign of the element minus `c`."""
         n, i, column = self._place(index)
         solution, _ = self._row(n, i, bits)
-        if self.kind == "output":
-            return solution.compare_output(0, column, man, exp)
-        if self.kind == "weights":
-            return solution.compare_weight(0, column, man, exp)
-        if self.kind == "lse":
-            return solution.compare_lse(0, man, exp)
-        return solution.compare_score(0, column, man, exp)
+        sign: int | None = getattr(solution, f"compare_{self.kind}")(0, column, c)
+        return sign
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ status says so. A case is reproduced by its own seed, which is printed with ever
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections import Counter
@@ -146,17 +145,16 @@ def case(seed: int) -> tuple[tuple, dict, Counter]:
     return tuple(parts), options, kinds
 
 
-def float_of(man: int, exp: int) -> float:
-    """About ``man * 2**exp``."""
-    return math.ldexp(
-        man >> max(man.bit_length() - 60, 0), min(max(man.bit_length() - 60, 0) + exp, 900)
-    )
+def within(man: int, exp: int, *sizes: tuple[int, int]) -> bool:
+    """Whether ``man * 2**exp`` is at most the largest of ``m * 2**e``, exactly."""
+    low = min(exp, *(e for _, e in sizes))
+    return man << (exp - low) <= max(abs(m) << (e - low) for m, e in sizes)
 
 
-def within(man: int, exp: int, size: float) -> bool:
-    """Whether ``man * 2**exp <= size``, exactly."""
-    num, den = size.as_integer_ratio()
-    return man * den << max(exp, 0) <= num << max(-exp, 0)
+def dyadic(x: float) -> tuple[int, int]:
+    """Integer and exponent of a float."""
+    num, den = x.as_integer_ratio()
+    return num, 1 - den.bit_length()
 
 
 def largest_kept(v: np.ndarray, keep: np.ndarray) -> np.ndarray:
@@ -194,7 +192,7 @@ def check(seed: int) -> tuple[list[str], Counter]:
                 )
             sizes = top.ravel().tolist() if name == "output" else [1.0] * found.size
             promised = all(
-                within(r, e + bits, max(size, abs(float_of(m, e))) if name in FREE else size)
+                within(r, e + bits, dyadic(size), *([(m, e)] if name in FREE else []))
                 for (m, r, e), size in zip(enclosure.balls, sizes)
             )
             if not promised:
