@@ -129,7 +129,11 @@ def apply_definition(made: Definition, arguments: tuple[Any, ...]) -> Any:
 
 _matmul = define(
     "matmul",
-    lambda s: [*s.dimensions("m d n"), s.tensor("A", s["m"], s["d"]), s.tensor("B", s["d"], s["n"])],
+    lambda s: [
+        *s.dimensions("m d n"),
+        s.tensor("A", s["m"], s["d"]),
+        s.tensor("B", s["d"], s["n"]),
+    ],
     lambda m, d, n, A, B: Array(
         (span(1, m).axis, span(1, n).axis), lambda i, j: Sum(d, lambda a: A[i, a] * B[a, j])
     ),
@@ -168,9 +172,7 @@ def dot(u: Array, v: Array) -> Expr:
 _softmax = define(
     "softmax",
     lambda s: [s.dimension("n"), s.tensor("s", s["n"])],
-    lambda n, s: Array(
-        (span(1, n).axis,), lambda i: exp(s[i]) / Sum(n, lambda l: exp(s[l]))
-    ),
+    lambda n, s: Array((span(1, n).axis,), lambda i: exp(s[i]) / Sum(n, lambda l: exp(s[l]))),
 )
 
 _column_softmax = define(
@@ -193,11 +195,16 @@ _weights = define(
 
 _scores = define(
     "scores",
-    lambda s: [*s.dimensions("m n d"), s.tensor("Q", s["m"], s["d"]), s.tensor("K", s["n"], s["d"])],
+    lambda s: [
+        *s.dimensions("m n d"),
+        s.tensor("Q", s["m"], s["d"]),
+        s.tensor("K", s["n"], s["d"]),
+    ],
     lambda m, n, d, Q, K: Array(
         (span(1, m).axis, span(1, n).axis), lambda i, j: dot(Q[i], K[j]) / sqrt(d)
     ),
 )
+
 
 def softmax(s: Array) -> Array:
     """Return the softmax of a vector of scores."""
@@ -221,13 +228,21 @@ def scores(Q: Array, K: Array) -> Array:
 
 _causal_attention = define(
     "causal_attention",
-    lambda s: [*s.dimensions("T d d_v"), s.tensor("Q", s["T"], s["d"]), s.tensor("K", s["T"], s["d"]),
-               s.tensor("V", s["T"], s["d_v"])],
+    lambda s: [
+        *s.dimensions("T d d_v"),
+        s.tensor("Q", s["T"], s["d"]),
+        s.tensor("K", s["T"], s["d"]),
+        s.tensor("V", s["T"], s["d_v"]),
+    ],
     lambda T, d, d_v, Q, K, V: Array(
         (span(1, T).axis, span(1, d_v).axis),
-        lambda i, c: Sum(T, lambda j: weights(
-            Array((span(1, T).axis,), lambda l: ind(l <= i)), scores(Q, K)[i]
-        )[j] * V[j, c]),
+        lambda i, c: Sum(
+            T,
+            lambda j: (
+                weights(Array((span(1, T).axis,), lambda l: ind(l <= i)), scores(Q, K)[i])[j]
+                * V[j, c]
+            ),
+        ),
     ),
 )
 

@@ -268,7 +268,7 @@ class Array:
             raise InputError(f"{len(fixed)} indices for {len(self.axes)} axes")
         if len(fixed) == len(self.axes):
             return self._entry(*fixed)
-        return Array(self.axes[len(fixed):], lambda *rest: self._entry(*fixed, *rest))
+        return Array(self.axes[len(fixed) :], lambda *rest: self._entry(*fixed, *rest))
 
     def __matmul__(self, other: Array) -> Array:
         from attnproofs.calculus.library import matmul
@@ -398,9 +398,7 @@ class Scope:
         shape = tuple(as_axis(a) for a in axes)
         return self._add(Declared("predicate", name, shape), Predicate(name, shape))  # type: ignore[no-any-return]
 
-    def function(
-        self, name: str, *axes: AxisLike, into: AxisLike | None = None
-    ) -> IndexFunction:
+    def function(self, name: str, *axes: AxisLike, into: AxisLike | None = None) -> IndexFunction:
         """Declare an index function on the axes with values in `into`."""
         shape = tuple(as_axis(a) for a in axes)
         codomain = None if into is None else as_axis(into)
@@ -413,10 +411,13 @@ class Scope:
         witness = self.function(name, *(Axis(a) for a in rows), into=Axis(keys))
         names = [f"{name}_row{k}" for k in range(len(rows))]
         indices = [Ix(ix.var(n)) for n in names]
-        self._hypotheses.append(Hypothesis(
-            f"{name}_kept", tuple(zip(names, rows)),
-            condition=keep(*indices, witness(*indices)).cond,
-        ))
+        self._hypotheses.append(
+            Hypothesis(
+                f"{name}_kept",
+                tuple(zip(names, rows)),
+                condition=keep(*indices, witness(*indices)).cond,
+            )
+        )
         return witness
 
     def independent(self, *families: str) -> None:
@@ -459,14 +460,15 @@ class Scope:
         terms: list[Term] = [claim.lhs] + ([claim.rhs] if claim.rhs is not None else [])
         terms += [t for h in self._hypotheses for t in (h.lhs, h.rhs) if t is not None]
         names = {
-            u[1]
-            for t in terms
-            for u in subterms(t[2] if t[0] == "lam" else t)
-            if u[0] == "app"
+            u[1] for t in terms for u in subterms(t[2] if t[0] == "lam" else t) if u[0] == "app"
         }
         return Statement(
-            self.name, tuple(self._declared), claim, tuple(self._hypotheses),
-            tuple(self._independent), definitions_in(names),
+            self.name,
+            tuple(self._declared),
+            claim,
+            tuple(self._hypotheses),
+            tuple(self._independent),
+            definitions_in(names),
         )
 
 
@@ -485,16 +487,21 @@ def lt(lhs: Real, rhs: Real) -> Claim:
     return Claim("<", as_expr(lhs).term, as_expr(rhs).term)
 
 
-def factors(matrix: Expr, row: Ix, column: Ix, through: AxisLike, *, right: Array | None = None
-            ) -> Claim:
+def factors(
+    matrix: Expr, row: Ix, column: Ix, through: AxisLike, *, right: Array | None = None
+) -> Claim:
     """Return the claim that the matrix with entries `matrix` has rank at most the size of `through`.
 
     It says that ``matrix[row, column] = sum over c of A[row, c] B[c, column]``; with `right`, that B
     is `right` itself (each row of the matrix is a combination of rows of `right`).
     """
     return Claim(
-        "factors", matrix.term, None if right is None else right.lam(),
-        row=_variable(row), column=_variable(column), axis=as_axis(through),
+        "factors",
+        matrix.term,
+        None if right is None else right.lam(),
+        row=_variable(row),
+        column=_variable(column),
+        axis=as_axis(through),
     )
 
 

@@ -427,7 +427,8 @@ def _expected(m: Monomial, families: set[str]) -> Normal:
             key = ("sum", axis, frozenset({(inside, Fraction(1))}))
             result = _plus(result, _times({outside: c}, _single(key)))
         return _times({fixed: Fraction(1)}, result)
-    return {fixed | {(("E", frozenset({(moving, Fraction(1))})), 1)}: Fraction(1)}
+    rest = _single(("E", frozenset({(moving, Fraction(1))})))
+    return _times({fixed: Fraction(1)}, rest)
 
 
 def _random(x: Any, families: set[str]) -> bool:

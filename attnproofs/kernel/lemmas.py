@@ -5,7 +5,8 @@ Three guards beyond ranges and hypotheses, each of which stops a false instance:
 * a lemma that differentiates with respect to ``s[..]`` may only be used with entries of one tensor,
   at distinct places, and with nothing else that mentions this tensor
   (else ``D(v s_i) = v [i = j]`` gives ``D(s_i^2) = s_i [i = j]``);
-* a symbol that is not random may not stand for something random (else ``E c = c`` gives ``E q = q``);
+* in a lemma that mentions E, a symbol that is not random may not stand for something random
+  (else ``E c = c`` gives ``E q = q``); without E the lemma holds outcome by outcome;
 * what a lemma declares independent must be independent here, too
   (else ``E(q.k) = 0`` gives ``E(q.q) = 0``).
 """
@@ -107,12 +108,19 @@ def _check_value(ctx: Context, lemma: Statement, d: Declared, values: Values) ->
         missing = inner.in_axis(image, codomain)
         if missing:
             raise Refused(f"{where}: a value is out of range: {missing}")
-    if d.kind in ("scalar", "tensor"):
+    if d.kind in ("scalar", "tensor") and _mentions_expectation(lemma):
         term = value[1] if d.kind == "scalar" else instantiate(value[2], tuple(opened))
         if random_symbols(ctx.statement, term):
             raise Refused(f"{where}: it is not random, and its value is")
     if d.kind == "family":
         check_moments(inner, instantiate(value[2], tuple(opened)), d.order)
+
+
+def _mentions_expectation(lemma: Statement) -> bool:
+    terms = [lemma.claim.lhs, lemma.claim.rhs]
+    terms += [t for h in lemma.hypotheses for t in (h.lhs, h.rhs)]
+    terms += [t for d in lemma.definitions for t in (d.body, d.base)]
+    return any(u[0] == "E" for t in terms if t is not None for u in subterms(t))
 
 
 def _locally_closed(value: Term, where: str) -> None:

@@ -1,0 +1,1 @@
+"""Theorems of the chapter computation: one file each."""

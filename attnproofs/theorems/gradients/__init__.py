@@ -1,0 +1,1 @@
+"""Theorems of the chapter gradients: one file each."""

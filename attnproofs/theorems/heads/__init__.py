@@ -1,0 +1,1 @@
+"""Theorems of the chapter heads: one file each."""

@@ -1,0 +1,1 @@
+"""Theorems of the chapter masking: one file each."""

@@ -1,0 +1,1 @@
+"""Theorems of the chapter notation: one file each."""

@@ -1,0 +1,1 @@
+"""Theorems of the chapter positions: one file each."""

@@ -1,0 +1,1 @@
+"""Theorems of the chapter rounding: one file each."""

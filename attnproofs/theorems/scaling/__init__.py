@@ -1,0 +1,1 @@
+"""Theorems of the chapter scaling: one file each."""

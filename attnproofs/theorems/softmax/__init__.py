@@ -1,0 +1,1 @@
+"""Theorems of the chapter softmax: one file each."""

@@ -1,0 +1,1 @@
+"""Theorems of the chapter sums: one file each."""

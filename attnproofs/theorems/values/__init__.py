@@ -1,0 +1,1 @@
+"""Theorems of the chapter values: one file each."""
