@@ -1,0 +1,55 @@
+"""How the name of a symbol is written: ``W_Q`` is W with a subscript, ``kappa`` is κ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",
+    "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "Delta": "Δ", "Gamma": "Γ",
+    "Phi": "Φ", "Sigma": "Σ", "Omega": "Ω", "ell": "ℓ",
+}  # fmt: skip
+_LATEX_GREEK = {sign: f"\\{name}" for name, sign in GREEK.items()}
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name cut into what is printed: base, primes, subscript parts.
+
+    Examples
+    --------
+    >>> split_name("W_Q'")
+    Name(base='W', primes=1, subscripts=('Q',))
+    >>> split_name("mu_q")
+    Name(base='μ', primes=0, subscripts=('q',))
+    """
+
+    base: str
+    primes: int
+    subscripts: tuple[str, ...]
+
+
+def split_name(name: str) -> Name:
+    """Cut `name` at its underscores, count its primes, turn Greek names into letters."""
+    stripped = name.rstrip("'")
+    base, *rest = stripped.split("_")
+    return Name(
+        GREEK.get(base, base),
+        len(name) - len(stripped),
+        tuple(GREEK.get(part, part) for part in rest if part),
+    )
+
+
+def latex_word(word: str) -> str:
+    """Return one word of a name for LaTeX mathematics: letters as they are, words upright."""
+    if word in _LATEX_GREEK:
+        return _LATEX_GREEK[word]
+    if len(word) == 1 or word.isdigit():
+        return word
+    return rf"\mathrm{{{word}}}"
+
+
+def sort_key(name: str) -> tuple[str, str]:
+    """Return a key that sorts names for people: without regard to case first."""
+    return name.lower(), name

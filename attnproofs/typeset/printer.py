@@ -1,0 +1,498 @@
+"""One printer for kernel terms, one table of precedence, three notations.
+
+The printer walks a term as it stands: nothing is reordered between factors or summands, nothing is
+evaluated. A product with inverses becomes fractions from left to right (``x * inv(y) * z`` is the
+fraction x over y, times z); a factor -1 becomes a minus sign. Bound indices get names by what they
+range over, never a name that is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from attnproofs.kernel import index as ix
+from attnproofs.kernel import terms as tm
+from attnproofs.kernel.terms import Term
+from attnproofs.typeset.names import sort_key
+from attnproofs.typeset.notations import NOTATIONS, Notation
+
+# what binds more tightly has the larger number
+OR, AND, COMPARE, ADD, MULTIPLY, POWER, ATOM = range(7)
+
+
+class Piece(NamedTuple):
+    """Markup with what is needed to put it into something larger.
+
+    `open` says that the piece ends in an operator that swallows the factors to its right (a sum).
+    """
+
+    text: str
+    precedence: int = ATOM
+    open: bool = False
+    tall: bool = False
+    negative: bool = False  # printed without its leading minus sign
+    minus_first: bool = False  # a sum whose text begins with a minus sign
+
+
+def bound_names(axis: ix.Axis) -> str:
+    """Return letters for an index over `axis`, best first.
+
+    Examples
+    --------
+    >>> bound_names(("range", ix.ONE, ix.var("d_k")))[0]
+    'a'
+    >>> bound_names(("range", ix.ONE, ix.var("T")))[0]
+    'j'
+    """
+    if axis[0] == "prod":
+        return "cgab"
+    main = sorted((a[1] for a in ix.atoms(axis[2]) if a[0] == "v"), key=sort_key)
+    first = main[0][0] if main else ""
+    if first == "d":
+        return "abcr"
+    if first == "H":
+        return "hgu"
+    return "jlkmi"
+
+
+Special = Callable[["Printer", Term, tuple[str, ...]], Piece | None]
+
+
+@dataclass
+class Printer:
+    """Writes terms, conditions and indices in one notation.
+
+    Parameters
+    ----------
+    notation
+        ``latex``, ``text`` or ``mathml``.
+    taken
+        Names that bound indices must avoid (declared symbols, free indices).
+    special
+        Ways of writing defined symbols, by name; without one, ``f(arguments)`` is written.
+    """
+
+    notation: str
+    taken: frozenset[str] = frozenset()
+    special: dict[str, Special] = field(default_factory=dict)
+
+    @property
+    def to(self) -> Notation:
+        """Return the notation object."""
+        return NOTATIONS[self.notation]
+
+    def term(self, t: Term) -> str:
+        """Return `t` in full."""
+        return self._signed(self._term(t, ()))
+
+    def condition(self, c: ix.Cond) -> str:
+        """Return a condition on indices."""
+        return self._condition(c, ()).text
+
+    def index(self, i: ix.Index, scope: tuple[str, ...] = ()) -> str:
+        """Return an index or a dimension; `scope` names the bound indices around it."""
+        return self._signed(self._index(i, scope))
+
+    def chain(self, relation: str, left: Term, right: Term) -> str:
+        """Return ``left relation right`` with the relation ``=``, ``<=`` or ``<``."""
+        return self.to.row(self.term(left), self.relation(relation), self.term(right))
+
+    def relation(self, relation: str) -> str:
+        """Return the sign of a relation."""
+        return self.to.sign({"<=": "≤", ">=": "≥", "!=": "≠"}.get(relation, relation))
+
+    # -- names of bound indices. `scope` lists them, innermost first --------------------------
+
+    def _fresh(self, axis: ix.Axis, body: Term, scope: tuple[str, ...]) -> str:
+        avoid = self.taken | tm.free_variables(body) | tm.symbols(body) | set(scope)
+        letters = bound_names(axis)
+        for round_ in range(1000):
+            for letter in letters:
+                name = letter if not round_ else f"{letter}_{round_}"
+                if name not in avoid:
+                    return name
+        raise AssertionError("a thousand rounds of names are used up")
+
+    # -- indices ------------------------------------------------------------------------------
+
+    def _index(self, i: ix.Index, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        if ix.is_pair(i):
+            inner = to.row(self.index(i[1], scope), to.sign(","), self.index(i[2], scope))
+            return Piece(to.fence("⟨", inner, "⟩", False))
+        parts = []
+        for monomial, coefficient in sorted(i, key=_for_people):
+            factors = [self._atom(a, scope) for a in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, to.number(str(abs(coefficient))))
+            text = to.product(*factors) if len(factors) > 1 else factors[0]
+            level = MULTIPLY if len(factors) > 1 else ATOM
+            parts.append(Piece(text, level, negative=coefficient < 0))
+        if not parts:
+            return Piece(to.number("0"))
+        return self._sum_of(parts)
+
+    def _atom(self, a: ix.Atom, scope: tuple[str, ...]) -> str:
+        to = self.to
+        match a[0]:
+            case "v":
+                return to.name(a[1])
+            case "b":
+                return to.name(scope[a[1]])
+            case _:
+                arguments = self._list([self.index(i, scope) for i in a[2]])
+                inner = to.fence("(", arguments, ")", False) if a[2] else ""
+                return to.row(to.name(a[1]), inner) if inner else to.name(a[1])
+
+    def _list(self, items: Sequence[str]) -> str:
+        text: list[str] = []
+        for item in items:
+            text += [self.to.sign(","), item] if text else [item]
+        return self.to.row(*text)
+
+    def _subscripts(self, indices: Iterable[ix.Index], scope: tuple[str, ...]) -> str:
+        indices = tuple(indices)
+        if self.to.stacked and all(self._single_letter(i, scope) for i in indices):
+            return self.to.row(*(self.index(i, scope) for i in indices))
+        return self._list([self.index(i, scope) for i in indices])
+
+    def _single_letter(self, i: ix.Index, scope: tuple[str, ...]) -> bool:
+        a = None if ix.is_pair(i) else ix.as_atom(i)
+        if a is None or a[0] == "f":
+            return False
+        return len(a[1] if a[0] == "v" else scope[a[1]]) == 1
+
+    def _axis(self, axis: ix.Axis, scope: tuple[str, ...]) -> Piece:
+        """Write an axis as a set: ``{1, ..., n}`` as n alone when it starts at 1."""
+        to = self.to
+        if axis[0] == "prod":
+            left, right = self._axis(axis[1], scope), self._axis(axis[2], scope)
+            return Piece(to.row(left.text, to.sign("×"), right.text), MULTIPLY)
+        hi = self.index(axis[2], scope)
+        if axis[1] == ix.ONE:
+            return Piece(to.fence("[", hi, "]", False))
+        lo = self.index(axis[1], scope)
+        return Piece(to.fence("[", to.row(lo, to.sign(":"), hi), "]", False))
+
+    def axis(self, axis: ix.Axis) -> str:
+        """Return an axis as a set of indices, ``[n]`` for 1 to n."""
+        return self._axis(axis, ()).text
+
+    # -- conditions ---------------------------------------------------------------------------
+
+    def _condition(self, c: ix.Cond, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        match c[0]:
+            case "ge":
+                return self._comparison(c[1], "≤", scope)
+            case "eq":
+                return self._comparison(c[1], "=", scope)
+            case "pred":
+                arguments = self._list([self.index(i, scope) for i in c[2]])
+                return Piece(to.row(to.name(c[1]), to.fence("(", arguments, ")", False)))
+            case "not" if c[1][0] == "eq":
+                return self._comparison(c[1][1], "≠", scope)
+            case "not":
+                inner = self._condition(c[1], scope)
+                return Piece(to.row(to.sign("¬"), self._wrapped(inner, ATOM)))
+            case _:
+                level, sign = (AND, "∧") if c[0] == "and" else (OR, "∨")
+                left, right = (self._condition(part, scope) for part in (c[1], c[2]))
+                return Piece(
+                    to.row(
+                        self._wrapped(left, level + 1), to.sign(sign), self._wrapped(right, level)
+                    ),
+                    level,
+                )
+
+    def _comparison(self, p: ix.Poly, sign: str, scope: tuple[str, ...]) -> Piece:
+        """Write ``p >= 0`` (or = or ≠) with what is negative moved to the left side."""
+        left = tuple((m, -c) for m, c in p if c < 0)
+        right = tuple((m, c) for m, c in p if c > 0)
+        if sign == "≤" and left and left[0] == ((), 1) and len(left) > 1:
+            left, sign = left[1:], "<"  # j + 1 <= i between integers
+        elif sign == "≤" and left == (((), 1),):
+            pass  # 1 <= i reads better than 0 < i
+        if sign in "=≠" and not left:
+            left, right = right, left
+        if sign in "=≠" and ix.as_const(left) is not None and right:
+            left, right = right, left
+        return Piece(
+            self.to.row(
+                self.index(left, scope),
+                self.to.sign(sign),
+                self.index(right, scope),
+            ),
+            COMPARE,
+        )
+
+    # -- real terms ---------------------------------------------------------------------------
+
+    def _signed(self, piece: Piece) -> str:
+        if not piece.negative:
+            return piece.text
+        return self.to.row(self.to.sign("-").strip(), piece.text)
+
+    def _wrapped(self, piece: Piece, least: int, *, last: bool = True) -> str:
+        """Return `piece`, in parentheses unless it binds at least as tightly as `least`."""
+        weak = piece.negative or piece.precedence < least or (piece.open and not last)
+        if not weak:
+            return piece.text
+        return self.to.fence("(", self._signed(piece), ")", piece.tall)
+
+    def _sum_of(self, parts: Sequence[Piece]) -> Piece:
+        to = self.to
+        if len(parts) == 1:
+            return parts[0]
+        text = [parts[0].text if not parts[0].negative else self._signed(parts[0])]
+        for part in parts[1:]:
+            text += [to.sign("-" if part.negative else "+"), part.text]
+        return Piece(
+            to.row(*text), ADD, tall=any(p.tall for p in parts), minus_first=parts[0].negative
+        )
+
+    def _summand(self, t: Term, scope: tuple[str, ...]) -> Piece:
+        piece = self._term(t, scope)
+        if piece.negative and piece.precedence < MULTIPLY:
+            return piece._replace(text=self._wrapped(piece._replace(negative=False), MULTIPLY))
+        return piece
+
+    def _term(self, t: Term, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        match t[0]:
+            case "q":
+                return self._rational(t[1], t[2])
+            case "ix":
+                return self._index(t[1], scope)
+            case "sym":
+                return Piece(to.name(t[1]))
+            case "ent":
+                if not t[2]:
+                    return Piece(to.name(t[1]))
+                return Piece(to.subscript(to.name(t[1]), self._subscripts(t[2], scope)))
+            case "add":
+                return self._addition(t[1:], scope)
+            case "mul":
+                return self._product(t[1:], scope)
+            case "pow":
+                base = self._term(t[1], scope)
+                text = to.power(self._wrapped(base, ATOM), to.number(str(t[2])))
+                return Piece(text, POWER, tall=base.tall)
+            case "inv":
+                return self._product((t,), scope)
+            case "exp":
+                return self._exponential(t[1], scope)
+            case "log":
+                return self._call(to.word("ln"), t[1], scope)
+            case "sqrt":
+                inner = self._term(t[1], scope)
+                return Piece(to.root(self._signed(inner)), ATOM, tall=inner.tall)
+            case "abs":
+                inner = self._term(t[1], scope)
+                return Piece(to.fence("|", self._signed(inner), "|", inner.tall), tall=inner.tall)
+            case "sum":
+                return self._total(t[1], t[2], scope)
+            case "ind":
+                return Piece(to.fence("[", self._condition(t[1], scope).text, "]", False))
+            case "E":
+                inner = self._term(t[1], scope)
+                body = to.fence("[", self._signed(inner), "]", inner.tall)
+                return Piece(to.row(to.sign("ᴱ"), body), POWER, tall=inner.tall)
+            case "D":
+                return self._derivative(t[1], t[2], scope)
+            case "app":
+                return self._application(t, scope)
+            case _:
+                raise ValueError(f"not a term: {t[0]!r}")
+
+    def _rational(self, numerator: int, denominator: int) -> Piece:
+        digits = self.to.number(str(abs(numerator)))
+        if denominator == 1:
+            return Piece(digits, negative=numerator < 0)
+        text = self.to.fraction(digits, self.to.number(str(denominator)))
+        return Piece(text, MULTIPLY, negative=numerator < 0, tall=self.to.stacked)
+
+    def _addition(self, terms: Sequence[Term], scope: tuple[str, ...]) -> Piece:
+        pieces = []
+        for t in _flattened("add", terms):
+            piece = self._summand(t, scope)
+            if piece.precedence < ADD or piece.minus_first:
+                piece = Piece(self._wrapped(piece, MULTIPLY), tall=piece.tall)
+            # a sum that ends one summand reads to the end of its product only, so it may stand
+            pieces.append(piece._replace(open=False))
+        return self._sum_of(pieces)
+
+    def _product(self, factors: Sequence[Term], scope: tuple[str, ...]) -> Piece:
+        """Write a product; runs ``numerators, then inverses`` become fractions."""
+        to = self.to
+        flat = list(_flattened("mul", factors))
+        negative = False
+        if len(flat) > 1 and flat[0][0] == "q" and flat[0][1] < 0:
+            negative = True
+            if flat[0][1:] == (-1, 1):
+                flat = flat[1:]
+            else:
+                flat[0] = ("q", -flat[0][1], flat[0][2])
+        runs: list[tuple[list[Term], list[Term]]] = []
+        for t in flat:
+            if t[0] == "inv":
+                if not runs:
+                    runs.append(([], []))
+                runs[-1][1].append(t[1])
+            elif runs and not runs[-1][1]:
+                runs[-1][0].append(t)
+            else:
+                runs.append(([t], []))
+        pieces: list[Piece] = []
+        for above, below in runs:
+            if not below:
+                pieces += [self._term(t, scope) for t in above]
+                continue
+            # only the last numerator and what follows the bar: `a b / c` keeps a in front when
+            # a is a number or a sum sign would swallow the bar in one-line notations
+            pieces.append(self._fraction(above, below, scope))
+        if len(pieces) == 1:
+            only = pieces[0]
+            if negative and only.negative:
+                return Piece(self._wrapped(only, MULTIPLY), MULTIPLY, negative=True)
+            return only._replace(negative=negative or only.negative)
+        texts = [
+            self._wrapped(piece, MULTIPLY, last=position == len(pieces) - 1)
+            if not (piece.precedence == MULTIPLY and not to.stacked and position)
+            else self._wrapped(piece, POWER)
+            for position, piece in enumerate(pieces)
+        ]
+        return Piece(
+            to.product(*texts),
+            MULTIPLY,
+            open=pieces[-1].open and not pieces[-1].negative,
+            tall=any(p.tall for p in pieces),
+            negative=negative,
+        )
+
+    def _fraction(
+        self, above: Sequence[Term], below: Sequence[Term], scope: tuple[str, ...]
+    ) -> Piece:
+        to = self.to
+        top = self._product(above, scope) if above else Piece(to.number("1"))
+        bottom = self._product(below, scope) if len(below) > 1 else self._term(below[0], scope)
+        if to.stacked:
+            text = to.fraction(self._signed(top), self._signed(bottom))
+            return Piece(text, MULTIPLY, tall=True)
+        text = to.fraction(self._wrapped(top, MULTIPLY, last=False), self._wrapped(bottom, POWER))
+        return Piece(text, MULTIPLY)
+
+    def _exponential(self, argument: Term, scope: tuple[str, ...]) -> Piece:
+        inner = self._term(argument, scope)
+        if not self.to.stacked or inner.tall:
+            return self._call(self.to.word("exp"), argument, scope)
+        text = self.to.power(self.to.name("e"), self._signed(inner))
+        return Piece(text, POWER)
+
+    def _call(self, head: str, argument: Term, scope: tuple[str, ...]) -> Piece:
+        inner = self._term(argument, scope)
+        body = self.to.fence("(", self._signed(inner), ")", inner.tall)
+        return Piece(self.to.row(head, body), POWER, tall=inner.tall)
+
+    def _total(self, axis: ix.Axis, body: Term, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        name = self._fresh(axis, body, scope)
+        inner = self._term(body, (name, *scope))
+        text = self._wrapped(inner, MULTIPLY)
+        if axis[0] == "range":
+            below = to.row(to.name(name), to.sign("="), self.index(axis[1], scope))
+            above = self.index(axis[2], scope)
+        else:
+            below = to.row(to.name(name), to.sign("∈"), self._axis(axis, scope).text)
+            above = ""
+        return Piece(to.total(below, above, text), MULTIPLY, open=True, tall=to.stacked)
+
+    def _derivative(self, by: Term, t: Term, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        inner = self._term(t, scope)
+        under = to.row(to.sign("∂"), self._term(by, scope).text)
+        if inner.precedence == ATOM and not inner.negative and not inner.tall:
+            return Piece(
+                to.fraction(to.row(to.sign("∂"), inner.text), under), MULTIPLY, tall=to.stacked
+            )
+        head = to.fraction(to.sign("∂").strip(), under)
+        body = to.fence("(", self._signed(inner), ")", inner.tall)
+        return Piece(to.row(head, body), MULTIPLY, tall=to.stacked)
+
+    # -- defined symbols ----------------------------------------------------------------------
+
+    def _application(self, t: Term, scope: tuple[str, ...]) -> Piece:
+        to = self.to
+        special = self.special.get(t[1])
+        if special is not None:
+            piece = special(self, t, scope)
+            if piece is not None:
+                return piece
+        dimensions = [self.index(a[1], scope) for a in t[2] if a[0] == "int"]
+        others = [self.argument(a, scope).text for a in t[2] if a[0] != "int"]
+        inner = self._list(dimensions)
+        if dimensions and others:
+            inner = to.row(inner, to.sign(";"), self._list(others))
+        elif others:
+            inner = self._list(others)
+        head = to.word(t[1])
+        if t[2]:
+            head = to.row(head, to.fence("(", inner, ")", False))
+        if t[3]:
+            head = to.subscript(head, self._subscripts(t[3], scope))
+        return Piece(head, ATOM)
+
+    def argument(self, a: Term, scope: tuple[str, ...]) -> Piece:
+        """Write an argument of a defined symbol: an array as ``X``, ``X_{i,:}`` or ``(t_j)_j``."""
+        to = self.to
+        if a[0] == "int":
+            return self._index(a[1], scope)
+        if a[0] == "real":
+            return self._term(a[1], scope)
+        count, body = a[1], a[2]
+        bound = [ix.atom(("b", k)) for k in range(count)]
+        if body[0] == "ent":
+            slots = [bound.index(i) if i in bound else None for i in body[2]]
+            free = [i for i, slot in zip(body[2], slots, strict=True) if slot is None]
+            in_order = [slot for slot in slots if slot is not None] == list(range(count))
+            if in_order and not any(_mentions_bound(i, count) for i in free):
+                if not free:
+                    return Piece(to.name(body[1]))
+                outside = ("?",) * count + scope
+                shown = [
+                    to.sign(":") if slot is not None else self.index(i, outside)
+                    for i, slot in zip(body[2], slots, strict=True)
+                ]
+                return Piece(to.subscript(to.name(body[1]), self._list(shown)))
+        names: list[str] = []
+        inner_scope = scope
+        for _ in range(count):
+            axis = ("range", ix.ONE, ix.var("T" if not names else "d"))
+            name = self._fresh(axis, body, (*names, *scope))
+            names.append(name)
+        inner_scope = (*names, *scope)
+        inner = self._term(body, inner_scope)
+        family = to.fence("(", self._signed(inner), ")", inner.tall)
+        below = to.row(*(to.name(name) for name in names))
+        return Piece(to.subscript(family, below), ATOM, tall=inner.tall)
+
+
+def _mentions_bound(i: ix.Index, count: int) -> bool:
+    if ix.is_pair(i):
+        return _mentions_bound(i[1], count) or _mentions_bound(i[2], count)
+    return any(a[0] == "b" and a[1] < count for a in ix.atoms(i))
+
+
+def _flattened(tag: str, parts: Sequence[Term]) -> Iterable[Term]:
+    for t in parts:
+        if t[0] == tag:
+            yield from _flattened(tag, t[1:])
+        else:
+            yield t
+
+
+def _for_people(item: tuple[tuple[ix.Atom, ...], int]) -> tuple[bool, int, list[str]]:
+    monomial, coefficient = item
+    return coefficient < 0, -len(monomial), [str(a[1]) for a in monomial]
