@@ -7,7 +7,8 @@ import pytest
 
 from attnproofs.errors import InputError
 from attnproofs.reference.bounds import judge, models
-from tests.reference.bound_runs import campaign
+from tests.reference.bound_power import SETTINGS, study
+from tests.reference.bound_runs import campaign, shift_case
 
 NAMES = [*models(), "textbook(float32)", "textbook(bfloat16)"]
 
@@ -34,3 +35,16 @@ def test_a_result_of_another_shape_is_refused() -> None:
     x = np.zeros((2, 3))
     with pytest.raises(InputError, match=r"got has shape \(2, 2\); expected \(2, 3\)"):
         judge(x, x, x, np.zeros((2, 2)), model="float64")
+
+
+def test_gross_defects_are_rejected_and_the_correct_kernel_never() -> None:
+    by_defect, _, false = study(1, settings=SETTINGS[::2])
+    assert false["bound"] == 0
+    assert by_defect["one tile not rescaled"]["bound"] == len(SETTINGS[::2])
+    assert by_defect["stale value tile"]["bound"] == len(SETTINGS[::2])
+
+
+def test_the_shift_term_is_needed_in_a_constructed_case() -> None:
+    (beyond, runs), without = shift_case()
+    assert beyond == 0
+    assert without > runs / 2

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class Allowance:
         Its parts, by name (`TERMS`); they add up to `total` where that is finite.
     reason : ndarray of uint8
         0 where covered, else an index into `REASONS`.
+    exact : tuple of ndarray
+        The exact result as ``high + low``, and a radius for what two floats do not hold.
     """
 
     model: PrecisionModel
@@ -59,11 +61,38 @@ class Allowance:
     total: Floats
     terms: dict[str, Floats]
     reason: NDArray[np.uint8]
+    exact: tuple[Floats, Floats, Floats] = field(repr=False)
 
     @property
     def covered(self) -> NDArray[np.bool_]:
         """Where the bound's preconditions hold."""
         return np.asarray(self.reason == COVERED)
+
+    def judge(self, got: ArrayLike) -> Judgement:
+        """Compare a result with this allowance.
+
+        Raises
+        ------
+        InputError
+            A result of another shape.
+        """
+        given = read_array("got", got)
+        if given.shape != self.total.shape:
+            raise InputError(
+                f"got has shape {given.shape}; expected {self.total.shape}, the shape of the "
+                f"exact {self.quantity}"
+            )
+        mid, low, radius = self.exact
+        with np.errstate(invalid="ignore", over="ignore"):
+            measured = np.abs((given - mid) - low)
+            measured = np.where(np.isnan(measured), np.inf, measured)
+            slack = radius + measured * 2.0**-50 + 2.0**-1074 * (measured != 0)
+            reject = (measured - slack > self.total) & self.covered
+            fits = (measured + slack <= self.total) | ((measured == 0) & (radius == 0))
+        fits &= self.covered
+        reason = np.where(self.covered & ~reject & ~fits, WIDE, self.reason).astype(np.uint8)
+        verdicts = np.where(reject, REJECT, np.where(fits, CONSISTENT, NOT_COVERED))
+        return Judgement(replace(self, reason=reason), given, mid, measured, verdicts)
 
 
 @dataclass(frozen=True)
@@ -219,7 +248,7 @@ def allowance(
     """
     model_ = get_model(model)
     call = read(query, key, value, options)
-    return _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)[0]
+    return _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)
 
 
 def judge(
@@ -267,26 +296,8 @@ def judge(
     """
     model_ = get_model(model)
     call = read(query, key, value, options)
-    allowed, facts_ = _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)
-    given = read_array("got", got)
-    if given.shape != allowed.total.shape:
-        raise InputError(
-            f"got has shape {given.shape}; expected {allowed.total.shape}, the shape of the "
-            f"{quantity} of query {np.shape(query)}, key {np.shape(key)}, value {np.shape(value)}"
-        )
-    mid, low, radius = (part.reshape(given.shape) for part in facts_)
-    with np.errstate(invalid="ignore", over="ignore"):
-        measured = np.abs((given - mid) - low)
-        measured = np.where(np.isnan(measured), np.inf, measured)
-        slack = radius + measured * 2.0**-50 + 2.0**-1074 * (measured != 0)
-        reject = measured - slack > allowed.total
-        fits = (measured + slack <= allowed.total) | (given == mid + low) & (radius == 0)
-    reject &= allowed.covered
-    fits &= allowed.covered
-    reason = np.where(allowed.covered & ~reject & ~fits, WIDE, allowed.reason).astype(np.uint8)
-    verdicts = np.where(reject, REJECT, np.where(fits, CONSISTENT, NOT_COVERED))
-    allowed = Allowance(allowed.model, quantity, allowed.total, allowed.terms, reason)
-    return Judgement(allowed, given, mid, measured, verdicts)
+    allowed = _allowance(call, model_, quantity, tier=tier, reference=reference, omit=omit)
+    return allowed.judge(got)
 
 
 def _allowance(
@@ -297,8 +308,7 @@ def _allowance(
     tier: int,
     reference: Attention | None,
     omit: Collection[str],
-) -> tuple[Allowance, tuple[Floats, Floats, Floats]]:
-    """Allowance, and the exact quantity as two floats and a radius."""
+) -> Allowance:
     read_choice("quantity", quantity, QUANTITIES)
     if quantity != "output" and tier != 2:
         raise InputError(f"tier is {tier}; the bound on {quantity} has tier 2 only")
@@ -308,7 +318,7 @@ def _allowance(
     if not call.heads or not shapes.L:
         empty = np.zeros(shape)
         terms = dict.fromkeys(TERMS, empty)
-        return Allowance(model, quantity, empty, terms, np.zeros(shape, np.uint8)), (empty,) * 3
+        return Allowance(model, quantity, empty, terms, np.zeros(shape, np.uint8), (empty,) * 3)
     facts = gather(call.heads, solve_call(call, reference, quantity))
     bound: Bound
     if quantity == "output":
@@ -317,14 +327,15 @@ def _allowance(
         bound = forward_weights(facts, model, call.heads[0].real_S, omit=omit)
     else:
         bound = forward_lse(facts, model, omit=omit)
-    exact = (facts.out, facts.out_low, facts.out_radius)
-    return (
-        Allowance(
-            model,
-            quantity,
-            bound.total.reshape(shape),
-            {name: part.reshape(shape) for name, part in bound.terms.items()},
-            bound.reason.reshape(shape),
+    return Allowance(
+        model,
+        quantity,
+        bound.total.reshape(shape),
+        {name: part.reshape(shape) for name, part in bound.terms.items()},
+        bound.reason.reshape(shape),
+        (
+            facts.out.reshape(shape),
+            facts.out_low.reshape(shape),
+            facts.out_radius.reshape(shape),
         ),
-        exact,
     )
