@@ -184,13 +184,21 @@ def _run(
     progress: Callable[[CheckResult], None] | None,
 ) -> tuple[list[CheckResult], int, str]:
     """Run pytest on the files; return the results, its exit status and its output."""
+    folder = files[0].parent
     lines, log, ini = scratch / "results.jsonl", scratch / "output.txt", scratch / "pytest.ini"
     lines.touch()
     # an empty configuration: that of the folder the caller stands in does not apply
     ini.write_text("[pytest]\n", encoding="utf-8")
     environment["ATTNPROOFS_RESULTS"] = str(lines)
     arguments = [sys.executable, "-m", "pytest", "-p", "_hypothesis_pytestplugin", "-q"]
-    arguments += ["-p", "no:cacheprovider", "-c", str(ini), f"--rootdir={files[0].parent}"]
+    arguments += [
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(ini),
+        f"--rootdir={folder}",
+        f"--confcutdir={folder}",
+    ]
     arguments += [f"--hypothesis-seed={seed}"] if seed is not None else []
     results: list[CheckResult] = []
     with log.open("wb") as stream, lines.open(encoding="utf-8") as reader:

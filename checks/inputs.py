@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from .attention_mp import Layer, Matrix, additive, layer_shapes
+from . import attention_mp as attn
+from .attention_mp import Layer, Matrix
 
 
 def numbers(bound: int = 4) -> st.SearchStrategy[Fraction]:
@@ -75,7 +76,7 @@ class Head(NamedTuple):
     @property
     def mask(self) -> Matrix:
         """The mask in its additive form."""
-        return additive(self.keep)
+        return attn.additive(self.keep)
 
 
 @st.composite
@@ -103,7 +104,7 @@ class Block(NamedTuple):
     @property
     def mask(self) -> Matrix:
         """The mask in its additive form."""
-        return additive(self.keep)
+        return attn.additive(self.keep)
 
 
 @st.composite
@@ -116,5 +117,5 @@ def blocks(
     H = draw(sizes(most_heads))
     X = draw(matrices(T, d_model, 2))
     source = X if self_attention else draw(matrices(S, d_model, 2))
-    weights = [draw(matrices(*size, 2)) for size in layer_shapes(d_model, H, d_k, d_v)]
+    weights = [draw(matrices(*size, 2)) for size in attn.layer_shapes(d_model, H, d_k, d_v)]
     return Block(X, source, Layer(*weights, heads=H), draw(keep_masks(T, len(source))))

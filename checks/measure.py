@@ -51,10 +51,13 @@ def assert_equal(actual: Any, expected: Any) -> None:
             raise AssertionError(f"{where or 'the value'} is {a}, expected exactly {b}")
 
 
-def assert_at_most(actual: Any, bound: Any) -> None:
-    """Require ``actual <= bound``, allowing for the last digit of the working precision."""
+def assert_at_most(actual: Any, bound: Any, *, scale: Any = 0) -> None:
+    """Require ``actual <= bound`` but for ten guard digits of the larger of them, or of `scale`.
+
+    `scale` is the size of what was subtracted on the way, where the difference may be tiny.
+    """
     a, b = mp.convert(actual), mp.convert(bound)
-    if not a <= b + mp.power(10, -DIGITS - 10) * max(1, abs(b)):
+    if not a <= b + mp.power(10, -DIGITS - 10) * max(abs(a), abs(b), scale):
         raise AssertionError(f"{mp.nstr(a, 20)} is above the bound {mp.nstr(b, 20)}")
 
 

@@ -512,6 +512,15 @@ def output_bias(attn):
 
 
 @fault
+def head_weighted_by_position(attn):
+    """Later heads count more."""
+    right = attn.join_columns
+    attn.join_columns = lambda blocks: right(
+        [attn.scaled(block, h + 1) for h, block in enumerate(blocks)]
+    )
+
+
+@fault
 def multihead_mask_ignored(attn):
     """The layer does not hand its mask to the heads."""
     right = attn.multihead
