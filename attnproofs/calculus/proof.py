@@ -320,7 +320,7 @@ class Proof:
                 cursor = middle
             elif h.data.get("back"):
                 target, steps = self._rewrite(h, target, "=", start)
-                backward[:0] = _turned(steps, target, goal if not backward else None)
+                backward += steps
             else:
                 strength = "=" if related else self._strength(h, relation)
                 cursor, steps = self._rewrite(h, cursor, strength, target)
@@ -328,7 +328,7 @@ class Proof:
                 forward += steps
         if cursor != target:
             forward += self._algebra(cursor, target, laws)
-        return forward + backward
+        return forward + _turned(backward, goal)
 
     def _strength(self, h: Hint, relation: str) -> str:
         """Return the relation that a hint gives: its own when it is an inequality, else ``=``."""
@@ -408,7 +408,8 @@ class Proof:
         self, start: Term, goal: Term, relation: str, rule: str, args: dict[str, Any]
     ) -> tuple[Term, list[dict[str, Any]]]:
         """Apply a rule at the smallest places where the lines differ, or a little above."""
-        cursor, steps = start, []
+        cursor = start
+        steps: list[dict[str, Any]] = []
         refusal = Refused(f"{rule}: the two lines do not differ")
         for _ in range(64):
             found = next(differences(self._root(cursor), goal), None)
@@ -579,9 +580,7 @@ class Proof:
                 continue
             try:
                 check(self.ctx, after)
-                step = self._try(
-                    cursor, after, relation, h.rule, place.path, args, back=bool(h.data.get("back"))
-                )
+                step = self._try(cursor, after, relation, h.rule, place.path, args)
             except Refused as error:
                 refusal = error
                 continue
@@ -603,7 +602,7 @@ class Proof:
         kinds = {n: "index" for n, _ in found.forall}
         sides = [(found.lhs, found.rhs), (found.rhs, found.lhs)]
         if found.relation == "=":
-            sides = sides[1:] if h.data["back"] else sides[:1]
+            sides = sides[:1]
         for pattern, other in sides:
             for values in match(pattern, place.term, kinds, {}):
                 if set(values) == set(kinds):
@@ -625,7 +624,7 @@ class Proof:
             given.update({n: _value(v) for n, v in more.items()})
         sides = [(claim.lhs, claim.rhs), (claim.rhs, claim.lhs)]
         if claim.relation == "=":
-            sides = sides[1:] if h.data["back"] else sides[:1]
+            sides = sides[:1]
         for pattern, other in sides:
             whole = set(given) == set(kinds)
             found = [given] if whole else match(pattern, place.term, kinds, given)
@@ -645,10 +644,8 @@ class Proof:
                 yield replacement, args
 
 
-def _turned(steps: list[dict[str, Any]], start: Term, goal: Term | None) -> list[dict[str, Any]]:
-    """Return steps that lead from the goal to `start` as steps from `start` to the goal."""
-    if goal is None:
-        raise Refused("one rule of a line can be used backwards, not two")
+def _turned(steps: list[dict[str, Any]], goal: Term) -> list[dict[str, Any]]:
+    """Return steps that lead away from the goal as steps that lead to it."""
     terms = [plain(goal), *(s["term"] for s in steps)]
     turned = []
     for k in range(len(steps) - 1, -1, -1):

@@ -34,6 +34,10 @@ THEOREM = Theorem(
     id="one_point",
     chapter="sums",
     title={"en": "One-point sum", "ko": "한 점에서의 합"},
+    prose={
+        "en": "A sum in which an indicator leaves one index only is the term at that index.",
+        "ko": "지시함수가 한 첨자만 남기는 합은 그 첨자에서의 항과 같습니다.",
+    },
     parts=(Part(statement, proof),),
     lemma=True,
 )
