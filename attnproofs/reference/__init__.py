@@ -27,6 +27,8 @@ _PUBLIC = {
     "bounds": "",
     "emulate": "",
     "ulps": "",
+    "Gradients": "backward",
+    "gradients": "backward",
     "softmax": "layers",
 }
 

@@ -123,7 +123,7 @@ def to_integers(x: NDArray[np.float64]) -> tuple[IntArray, int]:
 # arrays
 
 
-def _to_numpy(name: str, x: Any) -> NDArray[Any]:
+def to_numpy(name: str, x: Any) -> NDArray[Any]:
     """Any array-like as a NumPy array, or one sentence that says why not."""
     if hasattr(x, "detach") and hasattr(x, "cpu"):  # a torch tensor
         x = x.detach().cpu()
@@ -145,7 +145,7 @@ def read_array(name: str, x: ArrayLike, ndim: int | None = None) -> NDArray[np.f
     InputError
         Not an array, or of a type whose numbers float64 does not hold.
     """
-    array = _to_numpy(name, x)
+    array = to_numpy(name, x)
     if array.dtype.kind in "iu":
         exact = array.astype(np.float64)
         if array.size and any(int(a) != int(b) for a, b in zip(array.flat, exact.flat)):
@@ -471,7 +471,7 @@ def read_mask(
     """
     if attn_mask is None:
         return None, None
-    mask = _to_numpy("attn_mask", attn_mask)
+    mask = to_numpy("attn_mask", attn_mask)
     target = (*shapes.lead, shapes.L, shapes.S)
     if mask.dtype != np.bool_ and mask.dtype.name not in _FLOATS:
         raise InputError(

@@ -18,6 +18,8 @@ DIGITS = 200
 
 def mpf(x) -> mpmath.mpf:
     """The number itself, for floats and fractions."""
+    if isinstance(x, mpmath.mpf):
+        return x
     if isinstance(x, Fraction):
         return mpmath.mpf(x.numerator) / x.denominator
     return mpmath.mpf(float(x))
@@ -62,7 +64,7 @@ def attention(
     mask = None
     if attn_mask is not None:
         mask = np.asarray(attn_mask)
-        mask = mask if mask.dtype == bool else mask.astype(np.float64)
+        mask = mask if mask.dtype in (bool, object) else mask.astype(np.float64)
         mask = np.broadcast_to(mask, (*batch, L, S) if two else (*lead, L, S))
         mask = mask[None] if two else mask
     left, right = (None, None) if window is None else window
@@ -72,9 +74,7 @@ def attention(
     scores = np.empty((*lead, L, S), dtype=object)
     keep = np.zeros((*lead, L, S), dtype=bool)
     extra = _digits_before_the_point(q, k, [E], [1 if scale is None else float(scale)])
-    extra += _digits_before_the_point(
-        [0 if mask is None else np.max(np.abs(np.where(np.isfinite(mask), mask, 0.0)), initial=0.0)]
-    )
+    extra += _digits_before_the_point(0 if mask is None else mask)
     extra += _digits_before_the_point(0 if sinks is None else sinks, [L + S + abs(causal_offset)])
     with mpmath.workdps(digits + 15 + extra):
         tau = 1 / mpmath.sqrt(E) if scale is None else mpf(scale)
@@ -118,6 +118,33 @@ def attention(
                 output[(*place, d)] = sum(terms, mpmath.mpf(0))
     results = output, weights, lse, scores, keep
     return tuple(x[0] for x in results) if two else results
+
+
+def gradient(arguments, options, grad_out, name, digits=DIGITS):
+    """Gradient of ``sum(grad_out * output)`` by one argument, by central differences.
+
+    Half as many digits as are worked with are lost, so the result is good to `digits`.
+    """
+    work = 3 * digits
+    step = mpmath.mpf(2) ** (-4 * digits)
+    named = dict(zip(("q", "k", "v"), arguments)) | options
+    x = np.asarray(named[name]).astype(np.float64)
+    out = np.empty(x.shape, dtype=object)
+    for index in np.ndindex(x.shape):
+        if x[index] == -np.inf:
+            out[index] = mpmath.mpf(0)
+            continue
+        values = []
+        for sign in (1, -1):
+            with mpmath.workdps(work):
+                moved = x.astype(object)
+                moved[index] = mpf(x[index]) + sign * step
+                o = attention(**(named | {name: moved}), digits=work)[0]
+                terms = zip(np.ravel(grad_out).tolist(), o.ravel())
+                values.append(sum((mpf(g) * y for g, y in terms), mpmath.mpf(0)))
+        with mpmath.workdps(work):
+            out[index] = (values[0] - values[1]) / (2 * step)
+    return out
 
 
 def exact(x: mpmath.mpf) -> Fraction:
