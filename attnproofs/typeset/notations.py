@@ -58,13 +58,13 @@ _LATEX_SIGNS = {
     "+": " + ", "-": " - ", "=": " = ", "≤": r" \le ", "<": " < ", "≠": r" \ne ", ",": ", ",
     ";": "; ", ":": ":", "·": r" \cdot ", "¬": r"\lnot ", "∧": r" \land ", "∨": r" \lor ",
     "∈": r" \in ", "×": r"\times ", "→": r" \to ", "∂": r"\partial ", "⊤": r"\top", "…": r"\dots ",
-    "ᴱ": r"\mathbb{E}", "∞": r"\infty ", "∀": r"\forall\,", "⇒": r" \Rightarrow ", "⊥": r"\perp ",
-    "↦": r" \mapsto ", "∃": r"\exists\,", "ℕ": r"\mathbb{N}", "ℝ": r"\mathbb{R}", "≥": r" \ge ",
+    "ᴱ": r"\operatorname{E}", "∞": r"\infty ", "∀": r"\forall\,", "⇒": r" \Rightarrow ",
+    "⊥": r"\perp ", "↦": r" \mapsto ", "∃": r"\exists\,", "≥": r" \ge ",
 }  # fmt: skip
 
 
 class Latex:
-    """LaTeX; needs amsmath and, for expectations, amssymb's blackboard letters."""
+    """LaTeX; needs amsmath and nothing else."""
 
     stacked = True
 
@@ -84,7 +84,7 @@ class Latex:
         """Write the name of a function, upright."""
         if word in ("ln", "exp"):
             return f"\\{word}"
-        return r"\operatorname{" + word.replace("_", r"\_") + "}"
+        return r"\operatorname{" + word.replace("_", r"\_").replace(" ", r"\ ") + "}"
 
     def sign(self, sign: str) -> str:
         """Write a sign."""
@@ -231,7 +231,7 @@ class Mathml:
         """Write a sign."""
         if sign == "ᴱ":
             return "<mi>𝔼</mi>"
-        if sign in "∞ℕℝ∂⊤":
+        if sign in "∞∂⊤":
             return f'<mi mathvariant="normal">{sign}</mi>'
         return f"<mo>{html.escape('−' if sign == '-' else sign)}</mo>"
 

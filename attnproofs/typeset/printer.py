@@ -8,12 +8,13 @@ range over, never a name that is in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from attnproofs.kernel import index as ix
 from attnproofs.kernel import terms as tm
+from attnproofs.kernel.statement import Definition
 from attnproofs.kernel.terms import Term
 from attnproofs.typeset.names import sort_key
 from attnproofs.typeset.notations import NOTATIONS, Notation
@@ -57,7 +58,8 @@ def bound_names(axis: ix.Axis) -> str:
     return "jlkmi"
 
 
-Special = Callable[["Printer", Term, tuple[str, ...]], Piece | None]
+# writes a defined symbol without its indices: (printer, arguments without integers, scope)
+Special = Callable[["Printer", Sequence[Term], tuple[str, ...]], Piece]
 
 
 @dataclass
@@ -72,11 +74,18 @@ class Printer:
         Names that bound indices must avoid (declared symbols, free indices).
     special
         Ways of writing defined symbols, by name; without one, ``f(arguments)`` is written.
+    axes
+        Axes of the declared tensors. Integer arguments of a defined symbol that its arrays
+        determine are left out.
+    definitions
+        The definitions in force, by name.
     """
 
     notation: str
     taken: frozenset[str] = frozenset()
-    special: dict[str, Special] = field(default_factory=dict)
+    special: Mapping[str, Special] = field(default_factory=dict)
+    axes: Mapping[str, tuple[ix.Axis, ...]] = field(default_factory=dict)
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
 
     @property
     def to(self) -> Notation:
@@ -85,7 +94,7 @@ class Printer:
 
     def term(self, t: Term) -> str:
         """Return `t` in full."""
-        return self._signed(self._term(t, ()))
+        return self.signed(self._term(t, ()))
 
     def condition(self, c: ix.Cond) -> str:
         """Return a condition on indices."""
@@ -93,7 +102,7 @@ class Printer:
 
     def index(self, i: ix.Index, scope: tuple[str, ...] = ()) -> str:
         """Return an index or a dimension; `scope` names the bound indices around it."""
-        return self._signed(self._index(i, scope))
+        return self.signed(self._index(i, scope))
 
     def chain(self, relation: str, left: Term, right: Term) -> str:
         """Return ``left relation right`` with the relation ``=``, ``<=`` or ``<``."""
@@ -142,11 +151,12 @@ class Printer:
             case "b":
                 return to.name(scope[a[1]])
             case _:
-                arguments = self._list([self.index(i, scope) for i in a[2]])
+                arguments = self.listed([self.index(i, scope) for i in a[2]])
                 inner = to.fence("(", arguments, ")", False) if a[2] else ""
                 return to.row(to.name(a[1]), inner) if inner else to.name(a[1])
 
-    def _list(self, items: Sequence[str]) -> str:
+    def listed(self, items: Sequence[str]) -> str:
+        """Return `items` with commas between them."""
         text: list[str] = []
         for item in items:
             text += [self.to.sign(","), item] if text else [item]
@@ -156,7 +166,7 @@ class Printer:
         indices = tuple(indices)
         if self.to.stacked and all(self._single_letter(i, scope) for i in indices):
             return self.to.row(*(self.index(i, scope) for i in indices))
-        return self._list([self.index(i, scope) for i in indices])
+        return self.listed([self.index(i, scope) for i in indices])
 
     def _single_letter(self, i: ix.Index, scope: tuple[str, ...]) -> bool:
         a = None if ix.is_pair(i) else ix.as_atom(i)
@@ -190,19 +200,19 @@ class Printer:
             case "eq":
                 return self._comparison(c[1], "=", scope)
             case "pred":
-                arguments = self._list([self.index(i, scope) for i in c[2]])
+                arguments = self.listed([self.index(i, scope) for i in c[2]])
                 return Piece(to.row(to.name(c[1]), to.fence("(", arguments, ")", False)))
             case "not" if c[1][0] == "eq":
                 return self._comparison(c[1][1], "≠", scope)
             case "not":
                 inner = self._condition(c[1], scope)
-                return Piece(to.row(to.sign("¬"), self._wrapped(inner, ATOM)))
+                return Piece(to.row(to.sign("¬"), self.wrapped(inner, ATOM)))
             case _:
                 level, sign = (AND, "∧") if c[0] == "and" else (OR, "∨")
                 left, right = (self._condition(part, scope) for part in (c[1], c[2]))
                 return Piece(
                     to.row(
-                        self._wrapped(left, level + 1), to.sign(sign), self._wrapped(right, level)
+                        self.wrapped(left, level + 1), to.sign(sign), self.wrapped(right, level)
                     ),
                     level,
                 )
@@ -230,23 +240,24 @@ class Printer:
 
     # -- real terms ---------------------------------------------------------------------------
 
-    def _signed(self, piece: Piece) -> str:
+    def signed(self, piece: Piece) -> str:
+        """Return the whole of `piece`, with its minus sign if it has one."""
         if not piece.negative:
             return piece.text
         return self.to.row(self.to.sign("-").strip(), piece.text)
 
-    def _wrapped(self, piece: Piece, least: int, *, last: bool = True) -> str:
+    def wrapped(self, piece: Piece, least: int, *, last: bool = True) -> str:
         """Return `piece`, in parentheses unless it binds at least as tightly as `least`."""
         weak = piece.negative or piece.precedence < least or (piece.open and not last)
         if not weak:
             return piece.text
-        return self.to.fence("(", self._signed(piece), ")", piece.tall)
+        return self.to.fence("(", self.signed(piece), ")", piece.tall)
 
     def _sum_of(self, parts: Sequence[Piece]) -> Piece:
         to = self.to
         if len(parts) == 1:
             return parts[0]
-        text = [parts[0].text if not parts[0].negative else self._signed(parts[0])]
+        text = [parts[0].text if not parts[0].negative else self.signed(parts[0])]
         for part in parts[1:]:
             text += [to.sign("-" if part.negative else "+"), part.text]
         return Piece(
@@ -256,7 +267,7 @@ class Printer:
     def _summand(self, t: Term, scope: tuple[str, ...]) -> Piece:
         piece = self._term(t, scope)
         if piece.negative and piece.precedence < MULTIPLY:
-            return piece._replace(text=self._wrapped(piece._replace(negative=False), MULTIPLY))
+            return piece._replace(text=self.wrapped(piece._replace(negative=False), MULTIPLY))
         return piece
 
     def _term(self, t: Term, scope: tuple[str, ...]) -> Piece:
@@ -278,7 +289,7 @@ class Printer:
                 return self._product(t[1:], scope)
             case "pow":
                 base = self._term(t[1], scope)
-                text = to.power(self._wrapped(base, ATOM), to.number(str(t[2])))
+                text = to.power(self.wrapped(base, ATOM), to.number(str(t[2])))
                 return Piece(text, POWER, tall=base.tall)
             case "inv":
                 return self._product((t,), scope)
@@ -288,17 +299,17 @@ class Printer:
                 return self._call(to.word("ln"), t[1], scope)
             case "sqrt":
                 inner = self._term(t[1], scope)
-                return Piece(to.root(self._signed(inner)), ATOM, tall=inner.tall)
+                return Piece(to.root(self.signed(inner)), ATOM, tall=inner.tall)
             case "abs":
                 inner = self._term(t[1], scope)
-                return Piece(to.fence("|", self._signed(inner), "|", inner.tall), tall=inner.tall)
+                return Piece(to.fence("|", self.signed(inner), "|", inner.tall), tall=inner.tall)
             case "sum":
                 return self._total(t[1], t[2], scope)
             case "ind":
                 return Piece(to.fence("[", self._condition(t[1], scope).text, "]", False))
             case "E":
                 inner = self._term(t[1], scope)
-                body = to.fence("[", self._signed(inner), "]", inner.tall)
+                body = to.fence("[", self.signed(inner), "]", inner.tall)
                 return Piece(to.row(to.sign("ᴱ"), body), POWER, tall=inner.tall)
             case "D":
                 return self._derivative(t[1], t[2], scope)
@@ -319,7 +330,7 @@ class Printer:
         for t in _flattened("add", terms):
             piece = self._summand(t, scope)
             if piece.precedence < ADD or piece.minus_first:
-                piece = Piece(self._wrapped(piece, MULTIPLY), tall=piece.tall)
+                piece = Piece(self.wrapped(piece, MULTIPLY), tall=piece.tall)
             # a sum that ends one summand reads to the end of its product only, so it may stand
             pieces.append(piece._replace(open=False))
         return self._sum_of(pieces)
@@ -356,12 +367,12 @@ class Printer:
         if len(pieces) == 1:
             only = pieces[0]
             if negative and only.negative:
-                return Piece(self._wrapped(only, MULTIPLY), MULTIPLY, negative=True)
+                return Piece(self.wrapped(only, MULTIPLY), MULTIPLY, negative=True)
             return only._replace(negative=negative or only.negative)
         texts = [
-            self._wrapped(piece, MULTIPLY, last=position == len(pieces) - 1)
+            self.wrapped(piece, MULTIPLY, last=position == len(pieces) - 1)
             if not (piece.precedence == MULTIPLY and not to.stacked and position)
-            else self._wrapped(piece, POWER)
+            else self.wrapped(piece, POWER)
             for position, piece in enumerate(pieces)
         ]
         return Piece(
@@ -379,28 +390,28 @@ class Printer:
         top = self._product(above, scope) if above else Piece(to.number("1"))
         bottom = self._product(below, scope) if len(below) > 1 else self._term(below[0], scope)
         if to.stacked:
-            text = to.fraction(self._signed(top), self._signed(bottom))
+            text = to.fraction(self.signed(top), self.signed(bottom))
             return Piece(text, MULTIPLY, tall=True)
-        text = to.fraction(self._wrapped(top, MULTIPLY, last=False), self._wrapped(bottom, POWER))
+        text = to.fraction(self.wrapped(top, MULTIPLY, last=False), self.wrapped(bottom, POWER))
         return Piece(text, MULTIPLY)
 
     def _exponential(self, argument: Term, scope: tuple[str, ...]) -> Piece:
         inner = self._term(argument, scope)
         if not self.to.stacked or inner.tall:
             return self._call(self.to.word("exp"), argument, scope)
-        text = self.to.power(self.to.name("e"), self._signed(inner))
+        text = self.to.power(self.to.name("e"), self.signed(inner))
         return Piece(text, POWER)
 
     def _call(self, head: str, argument: Term, scope: tuple[str, ...]) -> Piece:
         inner = self._term(argument, scope)
-        body = self.to.fence("(", self._signed(inner), ")", inner.tall)
+        body = self.to.fence("(", self.signed(inner), ")", inner.tall)
         return Piece(self.to.row(head, body), POWER, tall=inner.tall)
 
     def _total(self, axis: ix.Axis, body: Term, scope: tuple[str, ...]) -> Piece:
         to = self.to
         name = self._fresh(axis, body, scope)
         inner = self._term(body, (name, *scope))
-        text = self._wrapped(inner, MULTIPLY)
+        text = self.wrapped(inner, MULTIPLY)
         if axis[0] == "range":
             below = to.row(to.name(name), to.sign("="), self.index(axis[1], scope))
             above = self.index(axis[2], scope)
@@ -418,31 +429,73 @@ class Printer:
                 to.fraction(to.row(to.sign("∂"), inner.text), under), MULTIPLY, tall=to.stacked
             )
         head = to.fraction(to.sign("∂").strip(), under)
-        body = to.fence("(", self._signed(inner), ")", inner.tall)
+        body = to.fence("(", self.signed(inner), ")", inner.tall)
         return Piece(to.row(head, body), MULTIPLY, tall=to.stacked)
 
     # -- defined symbols ----------------------------------------------------------------------
 
     def _application(self, t: Term, scope: tuple[str, ...]) -> Piece:
+        head = self._head(t, scope)
+        if not t[3]:
+            return head
+        text = self.to.subscript(self.wrapped(head, ATOM), self._subscripts(t[3], scope))
+        return Piece(text, ATOM, tall=head.tall)
+
+    def _head(self, t: Term, scope: tuple[str, ...]) -> Piece:
+        """Write a defined symbol with its arguments, without its indices."""
         to = self.to
+        arguments = [a for a in t[2] if a[0] != "int"]
+        integers = self._undetermined(t)
         special = self.special.get(t[1])
-        if special is not None:
-            piece = special(self, t, scope)
-            if piece is not None:
-                return piece
-        dimensions = [self.index(a[1], scope) for a in t[2] if a[0] == "int"]
-        others = [self.argument(a, scope).text for a in t[2] if a[0] != "int"]
-        inner = self._list(dimensions)
-        if dimensions and others:
-            inner = to.row(inner, to.sign(";"), self._list(others))
-        elif others:
-            inner = self._list(others)
-        head = to.word(t[1])
+        if special is not None and not integers:
+            return special(self, arguments, scope)
+        dimensions = self.listed([self.index(p, scope) for p in integers])
+        others = self.listed([self.signed(self.argument(a, scope)) for a in arguments])
+        inner = others if others else dimensions
+        if integers and arguments:
+            inner = to.row(dimensions, to.sign(";"), others)
+        head = to.word(t[1].replace("_", " ") if self.definitions else t[1])
         if t[2]:
             head = to.row(head, to.fence("(", inner, ")", False))
-        if t[3]:
-            head = to.subscript(head, self._subscripts(t[3], scope))
         return Piece(head, ATOM)
+
+    def _undetermined(self, t: Term) -> list[ix.Poly]:
+        """Return the integer arguments that cannot be read off the arrays."""
+        integers = [a[1] for a in t[2] if a[0] == "int"]
+        made = self.definitions.get(t[1])
+        if made is None:
+            return integers
+        given = dict(zip([p[1] for p in made.params], t[2], strict=True))
+        seen: set[str] = set()
+        for parameter in made.params:
+            if parameter[0] != "tensor":
+                continue
+            for place, axis in enumerate(parameter[2]):
+                size = self._size(given[parameter[1]], place)
+                wanted = ix.axis_size(ix.axis_substitute(axis, tm.substitution(given)))
+                if size is not None and size == wanted:
+                    alone = ix.as_atom(ix.axis_size(axis))
+                    if alone is not None and alone[0] == "v":
+                        seen.add(alone[1])
+        return [given[p[1]][1] for p in made.params if p[0] == "int" and p[1] not in seen]
+
+    def _size(self, lam: Term, place: int) -> ix.Poly | None:
+        """Return the size of an array's axis, when an entry in it shows it."""
+        for depth, u in _with_depth(lam[2]):
+            bound = ix.atom(("b", place + depth))
+            if u[0] == "ent" and bound in u[2]:
+                axes = self.axes.get(u[1], ())
+                slot = u[2].index(bound)
+                if slot < len(axes):
+                    return ix.axis_size(axes[slot])
+            if u[0] == "app" and bound in u[3] and u[1] in self.definitions:
+                made = self.definitions[u[1]]
+                given = dict(zip([p[1] for p in made.params], u[2], strict=True))
+                axis = made.indices[u[3].index(bound)][1]
+                size = ix.axis_size(ix.axis_substitute(axis, tm.substitution(given)))
+                if not any(a[0] == "b" for a in ix.atoms(size)):
+                    return size
+        return None
 
     def argument(self, a: Term, scope: tuple[str, ...]) -> Piece:
         """Write an argument of a defined symbol: an array as ``X``, ``X_{i,:}`` or ``(t_j)_j``."""
@@ -465,7 +518,20 @@ class Printer:
                     to.sign(":") if slot is not None else self.index(i, outside)
                     for i, slot in zip(body[2], slots, strict=True)
                 ]
-                return Piece(to.subscript(to.name(body[1]), self._list(shown)))
+                return Piece(to.subscript(to.name(body[1]), self.listed(shown)))
+        if body[0] == "app" and body[3][len(body[3]) - count :] == tuple(bound):
+            fixed = body[3][: len(body[3]) - count]
+            inside = any(_mentions_bound(i, count) for i in fixed) or any(
+                _argument_mentions(a, count) for a in body[2]
+            )
+            if not inside:
+                outside = ("?",) * count + scope
+                head = self._head(body, outside)
+                if not fixed:
+                    return head
+                shown = [self.index(i, outside) for i in fixed] + [to.sign(":")] * count
+                text = to.subscript(self.wrapped(head, ATOM), self.listed(shown))
+                return Piece(text, ATOM, tall=head.tall)
         names: list[str] = []
         inner_scope = scope
         for _ in range(count):
@@ -474,7 +540,7 @@ class Printer:
             names.append(name)
         inner_scope = (*names, *scope)
         inner = self._term(body, inner_scope)
-        family = to.fence("(", self._signed(inner), ")", inner.tall)
+        family = to.fence("(", self.signed(inner), ")", inner.tall)
         below = to.row(*(to.name(name) for name in names))
         return Piece(to.subscript(family, below), ATOM, tall=inner.tall)
 
@@ -483,6 +549,47 @@ def _mentions_bound(i: ix.Index, count: int) -> bool:
     if ix.is_pair(i):
         return _mentions_bound(i[1], count) or _mentions_bound(i[2], count)
     return any(a[0] == "b" and a[1] < count for a in ix.atoms(i))
+
+
+def _argument_mentions(a: Term, count: int) -> bool:
+    """Tell whether an argument depends on the `count` innermost bound indices."""
+    found = False
+
+    def note(i: ix.Index, depth: int) -> ix.Index:
+        nonlocal found
+        for p in i[1:] if ix.is_pair(i) else (i,):
+            found = found or any(b[0] == "b" and depth <= b[1] < depth + count for b in ix.atoms(p))
+        return i
+
+    if a[0] == "int":
+        note(a[1], 0)
+    else:
+        tm.map_indices(a[2] if a[0] == "lam" else a[1], note, a[1] if a[0] == "lam" else 0)
+    return found
+
+
+def _with_depth(t: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
+    """Yield the subterms with the number of indices bound between them and the root."""
+    yield depth, t
+    match t[0]:
+        case "add" | "mul":
+            inner = [(depth, u) for u in t[1:]]
+        case "sum":
+            inner = [(depth + 1, t[2])]
+        case "pow" | "inv" | "exp" | "log" | "sqrt" | "abs" | "E":
+            inner = [(depth, t[1])]
+        case "D":
+            inner = [(depth, t[1]), (depth, t[2])]
+        case "app":
+            inner = [
+                (depth + a[1], a[2]) if a[0] == "lam" else (depth, a[1])
+                for a in t[2]
+                if a[0] != "int"
+            ]
+        case _:
+            inner = []
+    for below, u in inner:
+        yield from _with_depth(u, below)
 
 
 def _flattened(tag: str, parts: Sequence[Term]) -> Iterable[Term]:

@@ -100,7 +100,12 @@ def mathml_to_latex(text):
             case "mn":
                 return node.text
             case "mi":
-                return {"𝔼": r"\mathbb{E}", "ln": r"\ln", "exp": r"\exp", "∂": r"\partial"}.get(
+                return {
+                    "𝔼": r"\operatorname{E}",
+                    "ln": r"\ln",
+                    "exp": r"\exp",
+                    "∂": r"\partial",
+                }.get(
                     node.text,
                     node.text if len(node.text) == 1 else rf"\operatorname{{{node.text}}}",
                 )
@@ -234,9 +239,8 @@ class Reader:
             self.take()
             self.take("^")
             return STAND_IN["exp"](self.whole(self.group()))
-        if token == "\\mathbb":
+        if token == "E":
             self.take()
-            assert self.group() == ["E"]
             self.take("[")
             value = STAND_IN["E"](self.expression())
             self.take("]")
@@ -594,7 +598,7 @@ class _TextReader:
             self.take("[")
             inner = self.expression_source()
             self.take("]")
-            return rf"\mathbb{{E}}[{inner}]"
+            return rf"\operatorname{{E}}[{inner}]"
         if token in ("exp", "ln"):
             self.take("(")
             inner = self.expression_source()

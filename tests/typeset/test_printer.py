@@ -234,10 +234,10 @@ def test_printed_terms_read_back_with_the_same_value(notation):
 
 def _mutants():
     """Yield broken precedence rules: each makes the printer lose a parenthesis somewhere."""
-    keep = Printer._wrapped
+    keep = Printer.wrapped
 
     def never(self, piece, least, *, last=True):
-        return self._signed(piece)
+        return self.signed(piece)
 
     def one_too_lax(self, piece, least, *, last=True):
         return keep(self, piece, least - 1, last=last)
@@ -249,7 +249,7 @@ def _mutants():
 @pytest.mark.parametrize("notation", ["latex", "mathml", "text"])
 def test_a_lost_parenthesis_is_noticed(name, notation, monkeypatch):
     """With a wrong rule for parentheses, some printed term reads back wrongly."""
-    monkeypatch.setattr(printer_module.Printer, "_wrapped", _mutants()[name])
+    monkeypatch.setattr(printer_module.Printer, "wrapped", _mutants()[name])
 
     assert misread(notation, range(60))
 
