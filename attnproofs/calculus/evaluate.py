@@ -102,8 +102,9 @@ class Values:
 
     # -------------------------------------------------------------- reals
 
-    def real(self, t: Any, bound: tuple[Any, ...] = (), local: Mapping[str, Any] | None = None
-             ) -> Number:
+    def real(
+        self, t: Any, bound: tuple[Any, ...] = (), local: Mapping[str, Any] | None = None
+    ) -> Number:
         """Return the value of a term."""
         names = local or {}
         match t[0]:
@@ -210,7 +211,11 @@ class Values:
         return self._body(definition, inner, t, bound, local)
 
     def _body(
-        self, definition: Definition, inner: dict[str, Any], t: Any, bound: tuple[Any, ...],
+        self,
+        definition: Definition,
+        inner: dict[str, Any],
+        t: Any,
+        bound: tuple[Any, ...],
         local: Mapping[str, Any],
     ) -> Number:
         if definition.recursion is None:
@@ -319,8 +324,10 @@ def draw(
             return values
         failures[failed] = failures.get(failed, 0) + 1
     worst = max(failures, key=lambda k: failures[k])
-    raise NoInstance(f"{statement.name}: no random instance meets the hypotheses (mostly: {worst}); "
-                     "give the part an `instance`")
+    raise NoInstance(
+        f"{statement.name}: no random instance meets the hypotheses (mostly: {worst}); "
+        "give the part an `instance`"
+    )
 
 
 def _draw_once(
@@ -383,9 +390,7 @@ def _law(d: Declared, places: list[tuple[Any, ...]], rng: random.Random, attempt
     standard = ((Fraction(1, 5), Fraction(-2)), (Fraction(4, 5), Fraction(1, 2)))
     style = attempt % 3
     if style == 2 or d.independent:
-        single = standard if style else tuple(
-            (Fraction(1, 2), _rational(rng)) for _ in range(2)
-        )
+        single = standard if style else tuple((Fraction(1, 2), _rational(rng)) for _ in range(2))
         outcomes = []
         for choice in product(single, repeat=len(places)):
             weight = Fraction(1)
@@ -479,7 +484,9 @@ def related(relation: str, lhs: Number, rhs: Number, digits: int) -> bool:
     """Tell whether two values are related, to `digits` digits when they are not exact."""
     exact = isinstance(lhs, Fraction) and isinstance(rhs, Fraction)
     if exact:
-        return bool(lhs == rhs if relation == "=" else lhs <= rhs if relation == "<=" else lhs < rhs)
+        return bool(
+            lhs == rhs if relation == "=" else lhs <= rhs if relation == "<=" else lhs < rhs
+        )
     a, b = _as_mpf(lhs), _as_mpf(rhs)
     slack = mpmath.mpf(10) ** (-digits) * max(1, abs(a), abs(b))
     if relation == "=":

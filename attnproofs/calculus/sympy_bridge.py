@@ -296,8 +296,9 @@ class _Small:
 
     def places(self, axis: ix.Axis, bound: tuple[Any, ...], local: Mapping[str, Any]) -> list[Any]:
         if axis[0] == "prod":
-            return list(product(self.places(axis[1], bound, local),
-                                self.places(axis[2], bound, local)))
+            return list(
+                product(self.places(axis[1], bound, local), self.places(axis[2], bound, local))
+            )
         lo, hi = self.index(axis[1], bound, local), self.index(axis[2], bound, local)
         return list(range(lo, hi + 1))
 
@@ -401,6 +402,7 @@ class _Small:
 
     def split(self, e: Any) -> Any:
         """Write exponentials of sums as products of symbols, one for each term."""
+
         def single(x: Any) -> Any:
             c, rest = x.as_coeff_Mul()
             if not c.is_Integer:

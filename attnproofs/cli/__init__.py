@@ -17,6 +17,10 @@ from attnproofs.errors import AttnproofsError
 
 # command -> (module in this folder, one line of help), in the order of a first visit
 COMMANDS: dict[str, tuple[str, str]] = {
+    "list": ("list", "List the theorems with the evidence for each."),
+    "prove": ("prove", "Prove theorems of the catalogue, or your own file."),
+    "replay": ("replay", "Replay certificates with the kernel alone."),
+    "axioms": ("axioms", "Print what a theorem rests on."),
     "audit": ("audit", "Say which properties of attention a function has."),
     "reproduce": ("reproduce", "Run a saved failure again: FIXED, FAILED or ERROR."),
     "check": ("check", "Confirm the claims by numbers, at 50 digits and more."),

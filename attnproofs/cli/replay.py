@@ -1,0 +1,31 @@
+"""``attnproofs replay``: the kernel alone, in a clean interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+# -I: no user site, no environment, no current folder. The package's own folder is all that is added.
+_PROGRAM = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from attnproofs.kernel.command import main; sys.exit(main(sys.argv[2:]))"
+)
+
+
+@click.command("replay")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="CERT.json...", type=click.Path(path_type=Path)
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of lines.")
+def command(files: tuple[Path, ...], *, as_json: bool) -> int:
+    """Replay certificates with the kernel alone: a clean interpreter, no SymPy, no NumPy.
+
+    Exit status: 0 everything is proved, 1 something is refused, 2 a file cannot be read.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    arguments = [*(["--json"] if as_json else []), *map(str, files)]
+    done = subprocess.run([sys.executable, "-I", "-c", _PROGRAM, root, *arguments], check=False)
+    return done.returncode
