@@ -100,7 +100,13 @@ CONVENTIONS: dict[str, Question] = {
         "floating-point masks, added to the scores",
         {"yes": "accepted", "none": "refused"},
     ),
-    "causal_alignment": Question("is_causal when L and S differ", _ALIGNMENT),
+    "causal_alignment": Question(
+        "is_causal when L and S differ",
+        {
+            **_ALIGNMENT,
+            "top-left-unless-one": "top-left, but a single query sees every key",
+        },
+    ),
     "mask_and_causal": Question(
         "a mask together with is_causal",
         {
@@ -197,6 +203,7 @@ CONVENTIONS: dict[str, Question] = {
         "weights for float16 inputs, before they multiply the values",
         {
             "rounded": "rounded to float16",
+            "rounded-unnormalised": "the exponentials are rounded to float16, then normalised",
             "kept": "kept in a wider format",
             "none": "float16 inputs are refused",
         },
@@ -212,6 +219,10 @@ CONVENTIONS: dict[str, Question] = {
     "repeatable": Question(
         "the same call twice",
         {"yes": "bitwise the same output", "no": "the output may differ"},
+    ),
+    "key_order": Question(
+        "keys and values permuted together",
+        {"same": "bitwise the same output", "rounding": "the output differs by rounding"},
     ),
 }
 
@@ -289,6 +300,7 @@ class Profile:
     half_weights: str
     half_scores: str
     repeatable: str
+    key_order: str
     entries: Mapping[str, Entry] = field(repr=False, compare=False)
 
     def differences(self, other: Profile) -> list[str]:

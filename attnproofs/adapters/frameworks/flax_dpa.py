@@ -9,6 +9,7 @@ from flax import linen, nnx
 
 from attnproofs.adapters.arrays import wrap
 from attnproofs.adapters.base import Adapter
+from attnproofs.adapters.frameworks.jax_dpa import compiled
 
 
 def masks(attn_mask):
@@ -18,21 +19,25 @@ def masks(attn_mask):
     return {"mask" if attn_mask.dtype == bool else "bias": attn_mask}
 
 
+@compiled()
 def linen_sdpa(query, key, value, *, attn_mask=None):
     """``flax.linen.dot_product_attention``."""
     return linen.dot_product_attention(query, key, value, **masks(attn_mask))
 
 
+@compiled("is_causal", "enable_gqa")
 def nnx_sdpa(query, key, value, *, attn_mask=None, is_causal=False, enable_gqa=False):
     """``flax.nnx.dot_product_attention``."""
     return nnx.dot_product_attention(query, key, value, is_causal=is_causal, **masks(attn_mask))
 
 
+@compiled()
 def linen_grad(query, key, value, grad_out):
     """Gradients of the linen function by ``jax.vjp``."""
     return jax.vjp(linen_sdpa, query, key, value)[1](grad_out)
 
 
+@compiled("is_causal")
 def nnx_grad(query, key, value, grad_out, *, is_causal=False):
     """Gradients of the nnx function by ``jax.vjp``."""
     _, pullback = jax.vjp(lambda *x: nnx_sdpa(*x, is_causal=is_causal), query, key, value)

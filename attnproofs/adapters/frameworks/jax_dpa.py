@@ -1,14 +1,32 @@
-"""``jax-dpa``: ``jax.nn.dot_product_attention`` on its XLA path.
+"""``jax-dpa``: ``jax.nn.dot_product_attention`` on its XLA path, jitted.
 
 Grouped heads need no flag, so ``enable_gqa`` is taken and changes nothing. A boolean mask goes to
 ``mask``, an additive one to ``bias``. Axes are (batch, length, heads, features).
 """
+
+import functools
 
 import jax
 import jax.numpy as jnp
 
 from attnproofs.adapters.arrays import wrap
 from attnproofs.adapters.base import Adapter
+
+
+def compiled(*static):
+    """Jit a function, but run float16 eagerly: inside jit XLA refuses it on CPU."""
+
+    def decorate(function):
+        jitted = jax.jit(function, static_argnames=static)
+
+        @functools.wraps(function)
+        def run(query, *args, **options):
+            chosen = function if query.dtype == jnp.float16 else jitted
+            return chosen(query, *args, **options)
+
+        return run
+
+    return decorate
 
 
 def call(query, key, value, attn_mask, **options):
@@ -20,6 +38,7 @@ def call(query, key, value, attn_mask, **options):
     return jax.nn.dot_product_attention(query, key, value, bias, mask, **options)
 
 
+@compiled("is_causal", "scale", "enable_gqa", "window")
 def sdpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False,
          window=None):  # fmt: skip
     """The output alone."""
@@ -27,6 +46,7 @@ def sdpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enab
     return call(query, key, value, attn_mask, **options)
 
 
+@compiled("is_causal", "scale", "enable_gqa", "window")
 def lse(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False,
         window=None):  # fmt: skip
     """The output and the residual, whose axes are put in the order (batch, heads, length)."""
@@ -35,10 +55,10 @@ def lse(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enabl
     return out, residual.swapaxes(-1, -2)
 
 
+@compiled("is_causal")
 def grad(query, key, value, grad_out, *, is_causal=False):
     """Gradients by ``jax.vjp``."""
-    _, pullback = jax.vjp(lambda *x: sdpa(*x, is_causal=is_causal), query, key, value)
-    return pullback(grad_out)
+    return jax.vjp(lambda *x: sdpa(*x, is_causal=is_causal), query, key, value)[1](grad_out)
 
 
 def softmax(scores, *, axis=-1):

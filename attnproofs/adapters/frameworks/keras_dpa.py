@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-os.environ.setdefault("KERAS_BACKEND", next(filter(find_spec, ("jax", "torch", "numpy"))))
+os.environ.setdefault("KERAS_BACKEND", next(filter(find_spec, ("torch", "jax", "numpy"))))
 import keras  # after the line above: it reads its backend when it is imported
 
 from attnproofs.adapters.arrays import KINDS, converters, wrap_with

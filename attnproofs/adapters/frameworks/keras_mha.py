@@ -18,7 +18,12 @@ def make(scores):
             raise NotImplementedError("MultiHeadAttention: (batch, length, features)")
         d, dv = matrices[0].shape[1] // heads, matrices[2].shape[1] // heads
         layer = keras.layers.MultiHeadAttention(
-            heads, d, dv, output_shape=matrices[3].shape[1], dtype=x.dtype.name
+            heads,
+            d,
+            dv,
+            output_shape=matrices[3].shape[1],
+            dtype=x.dtype.name,
+            kernel_initializer="zeros",
         )
         layer.build(x.shape, y[1].shape, y[0].shape)
         biases = [np.zeros(w.shape[1]) if b is None else b for w, b in zip(matrices, biases)]
@@ -37,7 +42,7 @@ def make(scores):
             raise NotImplementedError("MultiHeadAttention: as many key heads as query heads")
         if attn_mask is not None and attn_mask.dtype != bool:
             raise ValueError("MultiHeadAttention takes boolean masks only")
-        x, k, v = (a.reshape(*a.shape[:2], -1) for a in (query, key, value))
+        x, k, v = (a.reshape(*a.shape[:2], heads * a.shape[3]) for a in (query, key, value))
         wide, deep = np.eye(heads * d), np.eye(heads * dv)
         out, weights = run(x, (k, v), [wide, wide, deep, deep], [None] * 4, heads=heads,
                            attn_mask=attn_mask, is_causal=is_causal)  # fmt: skip
