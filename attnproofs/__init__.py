@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 # public name -> module that defines it ("" means the name is itself a subpackage)
 _PUBLIC = {
     "audit": "attnproofs.contract.api",
+    "identify": "attnproofs.contract.identify",
     "reference": "",
 }
 

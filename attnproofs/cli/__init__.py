@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("replay", "Replay certificates with the kernel alone."),
     "axioms": ("axioms", "Print what a theorem rests on."),
     "audit": ("audit", "Say which properties of attention a function has."),
+    "identify": ("identify", "Say which conventions a function follows, and the nearest library."),
+    "profiles": ("profiles", "Print the declared conventions, or how two libraries differ."),
     "reproduce": ("reproduce", "Run a saved failure again: FIXED, FAILED or ERROR."),
     "check": ("check", "Confirm the claims by numbers, at 50 digits and more."),
     "figures": ("figures", "Draw the figures of the book and the site."),

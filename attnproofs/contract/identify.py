@@ -132,8 +132,8 @@ def identify(
     >>> found = identify(numpy_attention.sdpa)
     >>> found.nearest, found.value("causal_alignment"), found.differences()
     ('strict', 'top-left', [])
-    >>> print(found.observations["causal_alignment"].probe)
-    q, k, v = np.zeros((1, 1, 2, 4), np.float32), ... f(q, k, v, is_causal=True)
+    >>> print(found.observations["empty_row_bool"].probe.splitlines()[1])
+    f(q, k, v, attn_mask=np.array([[False, False, False], [True, True, True]])[None, None])
     """
     label = name or str(getattr(function, "__qualname__", type(function).__name__))
     observations, notes = observe(function, dtype)

@@ -95,7 +95,8 @@ def _literal(array: Array) -> str:
         flat = array.squeeze((0, axis))
         index = "[None, None]" if axis == 1 else "[None, :, None]"
         if np.array_equal(flat, np.eye(*flat.shape)) and name != "bool":
-            return f"np.eye({flat.shape[0]}, {flat.shape[1]}, dtype={kind}){cast}{index}"
+            size = ", ".join(str(n) for n in dict.fromkeys(flat.shape))
+            return f"np.eye({size}, dtype={kind}){cast}{index}"
         body = f"np.array({_nested(flat)})" if name == "bool" else f"{kind}({_nested(flat)})"
         return f"{body}{cast}{index}"
     return f"np.array({_nested(array)}, {kind}){cast}"
@@ -389,14 +390,15 @@ class _Probes:
             works = square is not None and np.array_equal(square, _band(2, 2, right=0))
             detail = f"L=2, S=4: {outcome.error}"
             return self.say(question, OTHER if works else "none", detail, outcome)
-        for name, shift in (("top-left", 0), ("bottom-right", 1)):
+        shifts, name = {"top-left": 0, "bottom-right": 1}, ""
+        for candidate, shift in shifts.items():
             expected = _band(4, 2, right=0, shift=-2 * shift)
             rows = expected.any(1)  # what an empty row gives is another question
             # bottom-right may refuse L > S altogether: some of its rows would be empty
             agrees = np.array_equal(tall[rows], expected[rows]) if tall is not None else shift
             if agrees and np.array_equal(wide, _band(2, 4, right=0, shift=2 * shift)):
-                break
-        else:
+                name = candidate
+        if not name:
             detail = f"L=2, S=4: {_kept(wide)}"
             detail += f"; L=4, S=2: {_kept(tall)}" if tall is not None else ""
             return self.say(question, OTHER, detail, outcome)

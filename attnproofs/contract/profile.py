@@ -362,33 +362,49 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     return _built_in(str(profile))
 
 
+def profile_text(profile: str) -> str:
+    """The TOML text of a packaged profile, or of a file.
+
+    Raises
+    ------
+    InputError
+        When there is no such profile or file.
+    """
+    if profile.endswith(".toml"):
+        return _read(Path(profile))
+    names = profile_names()
+    if profile not in names:
+        from difflib import get_close_matches
+
+        close = get_close_matches(profile, names, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(
+            f"no profile {profile!r}; {hint}Profiles: {', '.join(names)}, or a path ending in .toml"
+        )
+    return (files("attnproofs.contract") / "profiles" / f"{profile}.toml").read_text("utf-8")
+
+
 @cache
 def _built_in(name: str) -> Profile:
     """The packaged profile called `name`."""
-    names = profile_names()
-    if name not in names:
-        from difflib import get_close_matches
+    return _parse(profile_text(name), f"profile {name}", ())
 
-        close = get_close_matches(name, names, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise InputError(
-            f"no profile {name!r}; {hint}Profiles: {', '.join(names)}, or a path ending in .toml"
-        )
-    text = (files("attnproofs.contract") / "profiles" / f"{name}.toml").read_text("utf-8")
-    return _parse(text, f"profile {name}", ())
+
+def _read(path: Path) -> str:
+    """The text of a user's file."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"no profile file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"profile {path}: cannot be read as UTF-8 text ({error})") from None
 
 
 def _from_file(path: Path, seen: tuple[Path, ...]) -> Profile:
     """The profile in a user's file; `seen` holds the files that extend it."""
     if path.resolve() in seen:
         raise InputError(f"profile {path}: it extends itself")
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"no profile file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"profile {path}: cannot be read as UTF-8 text ({error})") from None
-    return _parse(text, f"profile {path}", (*seen, path.resolve()))
+    return _parse(_read(path), f"profile {path}", (*seen, path.resolve()))
 
 
 def _parse(text: str, where: str, seen: tuple[Path, ...]) -> Profile:

@@ -138,7 +138,7 @@ def make(c: dict[str, str]):
             if c["default_scale"] == "required":
                 raise Refused("scale")
             scale = {"1/sqrt(d)": d**-0.5, "1/d": 1 / d, "1": 1.0}[c["default_scale"]]
-        rows, cols = query.shape[2], key.shape[2]
+        cols = key.shape[2]
         out = np.zeros((*query.shape[:3], value.shape[3]))
         if cols == 0:
             if c["no_keys"] == "error":
@@ -188,9 +188,8 @@ def _head(c, q, k, v, scale, kind, *, attn_mask, is_causal, window, softcap):  #
     band = _window(c, window, rows, cols)
     infinite = np.isneginf(bias)
     narrow = kind == np.float64 and c["float64_accuracy"] == "float32"
-    work = (
-        np.float32 if narrow or c["key_order"] == "rounding" and kind != np.float64 else np.float64
-    )
+    order_shows = c["key_order"] == "rounding" and kind != np.float64
+    work = np.float32 if narrow or order_shows else np.float64
     with np.errstate(all="ignore"):
         scores = (q.astype(work) @ k.astype(work).T * work(scale)).astype(float)
         if kind == np.float16 and c["half_scores"] == "overflow":

@@ -50,7 +50,7 @@ def test_random_combinations(block):
         ("bool_mask", "masked"),
         ("causal_alignment", "bottom-right"),
         ("grouped_heads", "tiled"),
-        ("window_int", "symmetric-exclusive"),
+        ("window", "exclusive"),
         ("softcap", "after-mask"),
         ("default_scale", "1/d"),
         ("layout", "BLHD"),
@@ -59,7 +59,9 @@ def test_random_combinations(block):
 def test_a_departure_is_listed_with_the_probe_that_shows_it(name, value):
     target = make(STRICT | {name: value})
     (difference,) = [d for d in identify(target).differences("strict") if d.question == name]
-    assert difference.here == value and difference.there == load_profile("strict").entries[name].value
+    assert (
+        difference.here == value and difference.there == load_profile("strict").entries[name].value
+    )
     assert len(difference.probe.splitlines()) == 2
     seen = _run(difference.probe, target)
     assert not np.array_equal(seen, _run(difference.probe, make(STRICT)), equal_nan=True)
@@ -112,7 +114,10 @@ def test_arrays_without_batch_or_heads(axes):
 
 
 def test_keywords_that_are_missing_are_not_claimed():
-    found = identify(lambda query, key, value: numpy_attention.sdpa(query, key, value))
+    def f(query, key, value):
+        return numpy_attention.sdpa(query, key, value)
+
+    found = identify(f)
     assert found.value("causal_alignment") == found.value("bool_mask") == "none"
     assert all(not d.offered for d in found.differences("strict"))
 
