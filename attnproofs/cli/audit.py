@@ -14,6 +14,14 @@ import click
 @click.option("--profile", help="Conventions to hold it to (default: strict, or the adapter's).")
 @click.option("--variant", default="", help="A variant it applies without a keyword (alibi).")
 @click.option("--dtype", "dtypes", multiple=True, help="Data type to try; may be repeated.")
+@click.option(
+    "--arrays",
+    default="",
+    help="Arrays a function of yours takes: numpy (default), torch, jax, mlx.",
+)
+@click.option(
+    "--device", default="", help="Device of those arrays, in the framework's words (cpu, cuda:0)."
+)
 @click.option("--only", multiple=True, help="Property to run (name or pattern; repeatable).")
 @click.option("--skip", multiple=True, help="Property to leave out (name or pattern; repeatable).")
 @click.option("--mode", default="default", show_default=True, help="quick, default or thorough.")
@@ -42,6 +50,7 @@ def command(
     from attnproofs.contract.api import audit
     from attnproofs.contract.render import show
     from attnproofs.contract.store import Store
+    from attnproofs.contract.target import find
     from attnproofs.errors import InputError
 
     console = Console(stderr=False, highlight=False)
@@ -52,7 +61,7 @@ def command(
             "no target; give a named adapter, path/file.py:callable or module:callable"
         )
     report = audit(
-        target,
+        find(target, options["level"] or "", arrays=options["arrays"], device=options["device"]),
         level=options["level"],
         profile=options["profile"],
         variant=options["variant"],

@@ -42,12 +42,7 @@ class Saved:
         return {
             "format": FORMAT,
             "id": self.id,
-            "target": [
-                self.target.name,
-                self.target.kind,
-                self.target.where,
-                self.target.attribute,
-            ],
+            "target": self.target.plain(),
             "level": self.level,
             "variant": self.variant,
             "property": self.property,
@@ -118,10 +113,9 @@ class Store:
         try:
             if data["format"] != FORMAT:
                 raise InputError(f"{path} has format {data['format']}; this version reads {FORMAT}")
-            name, kind, where, attribute = map(str, data["target"])
             return Saved(
                 id=str(data["id"]),
-                target=Target(name, kind, where, attribute),
+                target=Target.from_plain(data["target"]),
                 level=str(data["level"]),
                 variant=str(data["variant"]),
                 property=str(data["property"]),

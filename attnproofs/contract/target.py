@@ -11,12 +11,12 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from attnproofs.errors import TargetError
+from attnproofs.errors import InputError, TargetError
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Target:
         Name of the callable inside its module (dots allowed), or the level of an adapter.
     function
         The callable itself, for ``object``.
+    arrays, device
+        Kind of arrays that a user's callable takes (`attnproofs.adapters.arrays.KINDS`, empty for
+        NumPy's), and where they live.
     """
 
     name: str
@@ -42,6 +45,18 @@ class Target:
     where: str = ""
     attribute: str = ""
     function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    arrays: str = field(default="", repr=False)
+    device: str = field(default="", repr=False)
+
+    def plain(self) -> list[str]:
+        """The target as words, which `from_plain` reads."""
+        return [self.name, self.kind, self.where, self.attribute, self.arrays, self.device]
+
+    @staticmethod
+    def from_plain(words: list[str]) -> Target:
+        """Read what `plain` wrote."""
+        name, kind, where, attribute, arrays, device = map(str, words)
+        return Target(name, kind, where, attribute, arrays=arrays, device=device)
 
     @property
     def reloadable(self) -> bool:
@@ -50,21 +65,31 @@ class Target:
 
     def arguments(self) -> list[str]:
         """The target as command-line arguments for the process that runs it."""
-        return [json.dumps([self.name, self.kind, self.where, self.attribute])]
+        return [json.dumps(self.plain())]
 
     @staticmethod
     def from_arguments(arguments: list[str]) -> Target:
         """Read what `arguments` wrote."""
-        return Target(*json.loads(arguments[0]))
+        return Target.from_plain(json.loads(arguments[0]))
 
     def load(self) -> Callable[..., Any]:
-        """Import and return the callable.
+        """Import and return the callable, which takes NumPy arrays.
 
         Raises
         ------
         TargetError
             When there is no such module, file or callable.
+        MissingDependency
+            When its framework is not installed.
         """
+        if self.arrays:
+            from attnproofs.adapters.arrays import wrap
+
+            return wrap(self._load(), self.arrays, self.device or "cpu")
+        return self._load()
+
+    def _load(self) -> Callable[..., Any]:
+        """The callable itself."""
         if self.function is not None:
             return self.function
         if self.kind == "adapter":
@@ -85,6 +110,13 @@ class Target:
 
     def source_lines(self) -> list[str]:
         """Python lines that bind the callable to the name ``attention``."""
+        lines = self._source_lines()
+        if self.arrays:
+            end = f"attention = wrap(attention, {self.arrays!r}, {self.device or 'cpu'!r})"
+            return ["from attnproofs.adapters.arrays import wrap", *lines, end]
+        return lines
+
+    def _source_lines(self) -> list[str]:
         first, _, rest = self.attribute.partition(".")
         bind = [] if self.attribute == "attention" else [f"attention = {self.attribute}"]
         if self.kind == "module":
@@ -111,7 +143,7 @@ class Target:
         return [f"# attention = {self.name}, the function that was audited"]
 
 
-def find(text: str, level: str = "") -> Target:
+def find(text: str, level: str = "", *, arrays: str = "", device: str = "") -> Target:
     """Understand a target as a user writes it; nothing of the target is imported yet.
 
     Parameters
@@ -120,11 +152,15 @@ def find(text: str, level: str = "") -> Target:
         A named adapter, ``package.module:callable`` or ``path/file.py:callable``.
     level
         For an adapter, the level wanted.
+    arrays, device
+        Kind of arrays that a callable of one's own takes (torch, jax, mlx), and their device.
 
     Raises
     ------
     TargetError
         When the words make no sense, or there is no such file or adapter.
+    InputError
+        When `arrays` is no kind of arrays, or is given for an adapter.
 
     Examples
     --------
@@ -134,6 +170,8 @@ def find(text: str, level: str = "") -> Target:
     Traceback (most recent call last):
     attnproofs.errors.TargetError: no file nowhere.py; a target is path/file.py:callable
     """
+    if arrays or device:
+        return _with_arrays(find(text, level), arrays, device)
     left, colon, right = text.rpartition(":")
     if not colon:
         if text.endswith(".py"):
@@ -155,6 +193,24 @@ def find(text: str, level: str = "") -> Target:
     if not all(part.isidentifier() for part in left.split(".")):
         raise TargetError(f"{left!r} is neither a module name nor a .py file")
     return Target(text, "module", left, right)
+
+
+def _with_arrays(target: Target, arrays: str, device: str) -> Target:
+    """The target, taking arrays of a framework."""
+    from attnproofs.adapters.arrays import KINDS
+
+    if target.kind == "adapter":
+        raise InputError(
+            f"{target.name} is an adapter and converts its own arrays: leave out --arrays and "
+            "--device, which are for a function of your own"
+        )
+    if not arrays:
+        raise InputError(
+            f"device {device!r} says nothing without the kind of arrays: --arrays torch"
+        )
+    if arrays not in KINDS:
+        raise InputError(f"no array kind {arrays!r}; expected one of {', '.join(KINDS)}")
+    return replace(target, arrays=arrays, device=device)
 
 
 def of_function(function: Callable[..., Any], name: str | None = None) -> Target:
