@@ -29,6 +29,8 @@ _PUBLIC = {
     "ulps": "",
     "Gradients": "backward",
     "gradients": "backward",
+    "decode": "layers",
+    "multi_head": "layers",
     "softmax": "layers",
 }
 
