@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profiles": ("profiles", "Print the declared conventions, or how two libraries differ."),
     "reproduce": ("reproduce", "Run a saved failure again: FIXED, FAILED or ERROR."),
     "check": ("check", "Confirm the claims by numbers, at 50 digits and more."),
+    "grade": ("grade", "Say which faulty attention functions would slip through your test."),
     "figures": ("figures", "Draw the figures of the book and the site."),
     "experiments": ("experiments", "Measure what explanations claim, next to the prediction."),
 }
