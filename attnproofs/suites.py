@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -241,5 +242,5 @@ def _result(line: str) -> CheckResult:
         examples=entry["examples"],
         outcome=entry["outcome"],
         seconds=entry["seconds"],
-        message="\n".join(text.removeprefix("  ") for text in told) or entry["message"],
+        message=textwrap.dedent("\n".join(told)) or entry["message"],
     )

@@ -16,16 +16,17 @@ from . import attention_mp as attn
 from .attention_mp import Layer, Matrix
 
 
-def numbers(bound: int = 4) -> st.SearchStrategy[Fraction]:
+@st.composite
+def numbers(draw: st.DrawFn, bound: int = 4) -> Fraction:
     """Fractions between ``-bound`` and ``bound`` with denominators 1, 3, 7 and 10."""
-    return st.sampled_from([1, 3, 7, 10]).flatmap(
-        lambda d: st.integers(-bound * d, bound * d).map(lambda n: Fraction(n, d))
-    )
+    denominator = draw(st.sampled_from([1, 3, 7, 10]))
+    return Fraction(draw(st.integers(-bound * denominator, bound * denominator)), denominator)
 
 
-def nonzero(bound: int = 4) -> st.SearchStrategy[Fraction]:
+@st.composite
+def nonzero(draw: st.DrawFn, bound: int = 4) -> Fraction:
     """Fractions as `numbers`, 0 left out."""
-    return numbers(bound).map(lambda x: x if x else Fraction(1, 3))
+    return draw(numbers(bound)) or Fraction(1, 3)
 
 
 def sizes(largest: int = 4) -> st.SearchStrategy[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -73,28 +74,31 @@ def _print_table(results: list[CheckResult]) -> None:
     from rich.console import Console
 
     console = Console()
+    names = max(len(r.name) for r in results)
+    chapters = max(len(r.chapter) for r in results)
     if not console.is_terminal:
-        widths = [max(len(r.chapter) for r in results), max(len(r.name) for r in results)]
         for r in results:
-            click.echo(
-                f"{r.chapter:<{widths[0]}}  {r.name:<{widths[1]}}  {r.examples:>5}  {_word(r)}"
-            )
+            click.echo(f"{r.chapter:<{chapters}}  {r.name:<{names}}  {r.examples:>5}  {_word(r)}")
         return
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
+    # the claim gets what the other columns leave, if that is enough to read it
+    space = console.width - max(chapters, 7) - names - len("examples") - len("REFUTED") - 15
     table = Table(box=SIMPLE)
     table.add_column("chapter", no_wrap=True)
     table.add_column("check", no_wrap=True)
-    table.add_column("claim", no_wrap=True, overflow="ellipsis", ratio=1)
+    if space >= 30:
+        table.add_column("claim", no_wrap=True, max_width=space, overflow="ellipsis")
     table.add_column("examples", justify="right", no_wrap=True)
     table.add_column("result", no_wrap=True)
     chapter = None
     for r in results:
+        cells = [Text("" if r.chapter == chapter else r.chapter), Text(r.name)]
+        cells += [Text(r.claim)] if space >= 30 else []
         verdict = Text(_word(r), style="green" if r.held else "bold red")
-        name = "" if r.chapter == chapter else r.chapter
-        table.add_row(name, r.name, Text(r.claim), f"{r.examples}", verdict)
+        table.add_row(*cells, f"{r.examples}", verdict)
         chapter = r.chapter
     console.print(table)
 
@@ -107,7 +111,8 @@ def _print_summary(results: list[CheckResult], digits: int) -> None:
     """Print what each failed check found, then one line for all."""
     for r in results:
         if not r.held:
-            click.echo(f"\n{_word(r)}: {r.chapter} / {r.name}\n{r.claim}\n{r.message}")
+            click.echo(f"\n{_word(r)}: {r.chapter} / {r.name}\n{r.claim}")
+            click.echo(textwrap.indent(r.message, "  "))
     held = sum(r.held for r in results)
     examples = sum(r.examples for r in results)
     count = len({r.chapter for r in results})
