@@ -7,6 +7,7 @@ parentheses. That is `attnproofs.typeset.printer`'s business, once for all three
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Protocol
 
 from attnproofs.typeset.names import latex_word, split_name
@@ -28,6 +29,9 @@ class Notation(Protocol):
 
     def sign(self, sign: str) -> str:
         """Write one of the signs ``+ - = ≤ < ≠ , ; : · ¬ ∧ ∨ ∈ × → …``."""
+
+    def space(self) -> str:
+        """Leave a small gap."""
 
     def row(self, *parts: str) -> str:
         """Put parts side by side."""
@@ -53,6 +57,9 @@ class Notation(Protocol):
     def total(self, below: str, above: str, body: str) -> str:
         """Write a sum of `body`; `above` may be empty."""
 
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """Write a matrix of finished entries."""
+
 
 _LATEX_SIGNS = {
     "+": " + ", "-": " - ", "=": " = ", "≤": r" \le ", "<": " < ", "≠": r" \ne ", ",": ", ",
@@ -60,6 +67,7 @@ _LATEX_SIGNS = {
     "∈": r" \in ", "×": r"\times ", "→": r" \to ", "∂": r"\partial ", "⊤": r"\top", "…": r"\dots ",
     "ᴱ": r"\operatorname{E}", "∞": r"\infty ", "∀": r"\forall\,", "⇒": r" \Rightarrow ",
     "⊥": r"\perp ", "↦": r" \mapsto ", "∃": r"\exists\,", "≥": r" \ge ",
+    "≔": r" := ", "⊆": r" \subseteq ",
 }  # fmt: skip
 
 
@@ -90,6 +98,10 @@ class Latex:
         """Write a sign."""
         return _LATEX_SIGNS[sign]
 
+    def space(self) -> str:
+        """Leave a small gap."""
+        return r"\;"
+
     def row(self, *parts: str) -> str:
         """Put parts side by side."""
         return "".join(parts)
@@ -109,6 +121,8 @@ class Latex:
             return rf"\Bigl{left} {body} \Bigr{right}"
         if left == "|":
             return rf"\lvert {body} \rvert"
+        if left == "{":
+            return rf"\{{{body}\}}"
         return f"{left}{body}{right}" if left[0] != "\\" else f"{left} {body} {right}"
 
     def subscript(self, base: str, below: str) -> str:
@@ -134,6 +148,11 @@ class Latex:
         over = f"^{{{above}}}" if above else ""
         return rf"\sum_{{{below}}}{over} {body}"
 
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """Write a matrix in parentheses."""
+        body = r" \\ ".join(" & ".join(row) for row in rows)
+        return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+
 
 class Text:
     """One line of Unicode text, for terminals and plain files."""
@@ -157,9 +176,13 @@ class Text:
         """Write a sign."""
         if sign == "ᴱ":
             return "E"
-        if sign in "+-=≤<≠∧∨∈→⇒↦≥":
+        if sign in "+-=≤<≠∧∨∈→⇒↦≥≔⊆":
             return f" {sign} "
         return f"{sign} " if sign in ",;" else sign
+
+    def space(self) -> str:
+        """Leave a small gap."""
+        return " "
 
     def row(self, *parts: str) -> str:
         """Put parts side by side."""
@@ -195,6 +218,10 @@ class Text:
     def total(self, below: str, above: str, body: str) -> str:
         """Write a sum."""
         return f"Σ_{{{below}{'..' + above if above else ''}}} {body}"
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """Write a matrix as nested lists."""
+        return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
 
 
 class Mathml:
@@ -234,6 +261,10 @@ class Mathml:
         if sign in "∞∂⊤":
             return f'<mi mathvariant="normal">{sign}</mi>'
         return f"<mo>{html.escape('−' if sign == '-' else sign)}</mo>"
+
+    def space(self) -> str:
+        """Leave a small gap."""
+        return '<mspace width="0.5em"/>'
 
     def row(self, *parts: str) -> str:
         """Put parts side by side."""
@@ -280,6 +311,13 @@ class Mathml:
         else:
             head = f"<munderover><mo>∑</mo><mrow>{below}</mrow><mrow>{above}</mrow></munderover>"
         return f"<mrow>{head}{body}</mrow>"
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """Write a matrix in parentheses."""
+        body = "".join(
+            "<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in row) + "</mtr>" for row in rows
+        )
+        return self.fence("(", f"<mtable>{body}</mtable>", ")", True)
 
 
 NOTATIONS: dict[str, Notation] = {"latex": Latex(), "text": Text(), "mathml": Mathml()}

@@ -1,0 +1,453 @@
+"""What a theorem's page shows, in every format: built once from the checked object.
+
+Nothing here is typed by hand or derived a second time: statement, lines and reasons are those of
+the proof that the kernel accepted, what it rests on comes from the replay, the counterexamples from
+evaluation. Formulas stay terms until a format asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from attnproofs.calculus.theorem import FalseNeighbour, Part, Theorem
+from attnproofs.kernel import index as ix
+from attnproofs.kernel.statement import Declared, Definition, Statement
+from attnproofs.kernel.terms import Term
+from attnproofs.typeset.printer import Printer
+from attnproofs.typeset.symbols import definition_printer, printer
+
+Text = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that is written when a notation is known."""
+
+    printer: Callable[[str], Printer]
+    write: Callable[[Printer], str]
+
+    def to(self, notation: str) -> str:
+        """Return the formula in ``latex``, ``text`` or ``mathml``."""
+        return self.write(self.printer(notation))
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One row of the hypotheses: what kind (a key of the words), and the formulas."""
+
+    kind: str
+    formulas: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation. `number` is None for its first line."""
+
+    number: int | None
+    relation: str
+    formula: Formula
+    reasons: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A chain of steps; `title` is "" or the part of an induction (``base``, ``step``)."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class PartPage:
+    """One statement with its derivations."""
+
+    name: str
+    title: Text
+    assumptions: tuple[Assumption, ...]
+    claim: Formula
+    derivations: tuple[Derivation, ...]
+    digest: str
+    uses: tuple[str, ...]
+    definitions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FalsePage:
+    """A false neighbour: the claim, the values that refute it, and the kernel's refusal."""
+
+    title: Text
+    claim: Formula
+    values: tuple[Formula, ...]
+    sides: tuple[str, str]
+    relation: str
+    refusal: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything on a theorem's page."""
+
+    id: str
+    chapter: str
+    title: Text
+    prose: Text
+    numbers: Text
+    evidence: str
+    lemma: bool
+    parts: tuple[PartPage, ...]
+    false: tuple[FalsePage, ...]
+    axioms: tuple[str, ...]
+    uses: tuple[str, ...]
+    references: tuple[str, ...]
+    definitions: tuple[str, ...]
+    steps: int
+
+
+def page(theorem: Theorem) -> Page:
+    """Build the page of `theorem`: carries out its proof and replays the certificate."""
+    replayed = theorem.proved()
+    parts = []
+    for part, built, proved in zip(theorem.parts, theorem.built, replayed, strict=True):
+        parts.append(_part(part, built, _lemma_names(proved)))
+    own = theorem.id
+    uses = dict.fromkeys(u.split(".")[0] for p in parts for u in p.uses)
+    return Page(
+        id=own,
+        chapter=theorem.chapter,
+        title=theorem.title,
+        prose=theorem.prose,
+        numbers=theorem.numbers,
+        evidence="proved",
+        lemma=theorem.lemma,
+        parts=tuple(parts),
+        false=tuple(_false(f, f"{own}.false{k}") for k, f in enumerate(theorem.false_neighbours)),
+        axioms=tuple(sorted({a for proved in replayed for a in proved.axioms})),
+        uses=tuple(u for u in uses if u != own),
+        references=theorem.references,
+        definitions=tuple(dict.fromkeys(d for p in parts for d in p.definitions)),
+        steps=sum(proved.steps for proved in replayed),
+    )
+
+
+def _lemma_names(proved: Any) -> tuple[str, ...]:
+    from attnproofs.calculus.proof import SESSION
+
+    return tuple(sorted({SESSION.proved[d].statement.name for d in proved.lemmas}))
+
+
+def _part(part: Part, built: Any, uses: tuple[str, ...]) -> PartPage:
+    statement: Statement = built.statement
+    derivations = []
+    for shown in built.shown:
+        inner: Statement = shown.statement
+        first = Step(None, "", _term(inner, shown.start), ())
+        lines = tuple(
+            Step(k, line.relation, _term(inner, line.term), tuple(dict.fromkeys(line.reasons)))
+            for k, line in enumerate(shown.lines, 1)
+        )
+        derivations.append(Derivation(shown.title, (first, *lines)))
+    return PartPage(
+        name=part.name,
+        title=part.title,
+        assumptions=_assumptions(statement),
+        claim=claim_formula(statement),
+        derivations=tuple(derivations),
+        digest=statement.digest,
+        uses=uses,
+        definitions=tuple(d.name for d in statement.definitions),
+    )
+
+
+def _formula(statement: Statement, write: Callable[[Printer], str]) -> Formula:
+    return Formula(lambda notation: printer(statement, notation), write)
+
+
+def _term(statement: Statement, t: Term) -> Formula:
+    if t[0] == "lam":
+        return _formula(statement, lambda p: p.signed(p.argument(t, ())))
+    return _formula(statement, lambda p: p.term(t))
+
+
+def claim_formula(statement: Statement) -> Formula:
+    """Return what a statement claims, as one formula."""
+    claim = statement.claim
+    if claim.relation == "shape":
+        return _formula(statement, lambda p: _shape(p, claim.lhs, claim.axes))
+    if claim.relation == "factors":
+        return _formula(statement, lambda p: _rank(p, statement))
+    rhs = claim.rhs
+    assert rhs is not None  # the kernel's reader refuses such a claim
+    return _formula(statement, lambda p: p.chain(claim.relation, claim.lhs, rhs))
+
+
+def _shape(p: Printer, lam: Term, axes: tuple[ix.Axis, ...]) -> str:
+    """Write ``shape(A) = m × n``."""
+    array = p.to.fence("(", p.signed(p.argument(lam, ())), ")", False)
+    return p.to.row(p.to.word("shape"), array, p.to.sign("="), sizes(p, axes))
+
+
+def sizes(p: Printer, axes: tuple[ix.Axis, ...]) -> str:
+    """Write the sizes of axes, ``m × n``."""
+    parts: list[str] = []
+    for axis in axes:
+        size = ix.axis_size(axis)
+        text = p.index(size)
+        if len(size) > 1:
+            text = p.to.fence("(", text, ")", False)
+        parts += [p.to.sign("×"), text] if parts else [text]
+    return p.to.row(*parts)
+
+
+def _rank(p: Printer, statement: Statement) -> str:
+    """Write ``rank(M_ij)_{i,j} <= r``, or that the rows lie in the row space of a matrix."""
+    to, claim = p.to, statement.claim
+    inner = to.fence("(", p.term(claim.lhs), ")", to.stacked)
+    below = to.row(to.name(claim.row), to.sign(","), to.name(claim.column))
+    matrix = to.subscript(inner, below)
+    if claim.rhs is not None:
+        rows = to.row(to.word("row space"), matrix)
+        of = to.fence("(", p.signed(p.argument(claim.rhs, ())), ")", False)
+        return to.row(rows, to.sign("⊆"), to.word("row space"), of)
+    assert claim.axis is not None  # the kernel's reader refuses such a claim
+    size = p.index(ix.axis_size(claim.axis))
+    return to.row(to.word("rank"), matrix, to.sign("≤"), size)
+
+
+def _assumptions(statement: Statement) -> tuple[Assumption, ...]:
+    """Return the rows of the hypotheses box, in a fixed order, empty rows left out."""
+    rows: dict[str, list[Formula]] = {}
+
+    def add(kind: str, write: Callable[[Printer], str]) -> None:
+        rows.setdefault(kind, []).append(_formula(statement, write))
+
+    for d in statement.declared:
+        add(_KINDS[d.kind, d.independent], partial(_declaration, d))
+    for group in statement.independent:
+        add("independent", partial(_group, group))
+    for h in statement.hypotheses:
+        add("assume", partial(_hypothesis, h))
+    order = ("dimensions", "indices", "scalars", "tensors", "predicates", "functions", "family",
+             "independent_family", "independent", "assume")  # fmt: skip
+    return tuple(Assumption(k, tuple(rows[k])) for k in order if k in rows)
+
+
+_KINDS = {
+    ("dimension", False): "dimensions",
+    ("index", False): "indices",
+    ("scalar", False): "scalars",
+    ("tensor", False): "tensors",
+    ("family", False): "family",
+    ("family", True): "independent_family",
+    ("predicate", False): "predicates",
+    ("function", False): "functions",
+}
+
+
+def _declaration(d: Declared, p: Printer) -> str:
+    """Write a declared symbol with what is known of it."""
+    match d.kind:
+        case "dimension":
+            return p.to.row(p.to.name(d.name), p.to.sign("≥"), p.to.number(str(d.least)))
+        case "index":
+            return _ranges(p, d.name, d.axes[0])
+        case "function":
+            return _mapping(p, d.name, d.axes, d.codomain)
+        case _:
+            return _declared(p, d.name, d.axes)
+
+
+def _group(names: tuple[str, ...], p: Printer) -> str:
+    return p.listed([p.to.name(name) for name in names])
+
+
+def _ranges(p: Printer, name: str, axis: ix.Axis) -> str:
+    if axis[0] == "prod":
+        return p.to.row(p.to.name(name), p.to.sign("∈"), p.axis(axis))
+    low, high = p.index(axis[1]), p.index(axis[2])
+    return p.to.row(low, p.to.sign("≤"), p.to.name(name), p.to.sign("≤"), high)
+
+
+def _declared(p: Printer, name: str, axes: tuple[ix.Axis, ...]) -> str:
+    if not axes:
+        return p.to.name(name)
+    return p.to.row(p.to.name(name), p.to.space(), p.to.fence("(", sizes(p, axes), ")", False))
+
+
+def _mapping(p: Printer, name: str, axes: tuple[ix.Axis, ...], codomain: Any) -> str:
+    to = p.to
+    source: list[str] = []
+    for axis in axes:
+        source += [to.sign("×"), p.axis(axis)] if source else [p.axis(axis)]
+    target = to.word("integers") if codomain is None else p.axis(codomain)
+    if not source:
+        return to.row(to.name(name), to.sign("∈"), target)
+    return to.row(to.name(name), to.sign(":"), *source, to.sign("→"), target)
+
+
+def _hypothesis(h: Any, p: Printer) -> str:
+    to = p.to
+    if h.condition is not None:
+        body = p.condition(h.condition)
+    else:
+        body = p.chain(h.relation, h.lhs, h.rhs)
+    for c in reversed(h.conditions):
+        body = to.row(p.condition(c), to.sign("⇒"), body)
+    if not h.forall:
+        return body
+    ranges = [_ranges(p, name, axis) for name, axis in h.forall]
+    scope = to.fence("(", p.listed(ranges), ")", False)
+    return to.row(body, to.space(), to.space(), scope)
+
+
+# -- definitions -------------------------------------------------------------------------------
+
+
+def definition_formula(made: Definition, known: dict[str, Definition]) -> Formula:
+    """Return ``f(parameters)_{indices} := body`` (two lines of it for a recursive definition)."""
+
+    def write(p: Printer) -> str:
+        if made.recursion is None:
+            return p.to.row(p.term(_head(made)), p.to.sign("≔"), p.term(made.body))
+        n = ix.var(made.recursion)
+        first = p.to.row(p.term(_head(made, ix.ZERO)), p.to.sign("≔"), p.term(made.base or ()))
+        then = p.to.row(p.term(_head(made, ix.add(n, ix.ONE))), p.to.sign("≔"), p.term(made.body))
+        return p.to.row(first, p.to.sign(";"), p.to.space(), then)
+
+    return Formula(lambda notation: definition_printer(made, known, notation), write)
+
+
+def _head(made: Definition, stage: ix.Poly | None = None) -> Term:
+    arguments: list[Term] = []
+    for parameter in made.params:
+        if parameter[0] == "int":
+            own = parameter[1] == made.recursion and stage is not None
+            arguments.append(("int", stage if own else ix.var(parameter[1])))
+        elif parameter[0] == "tensor":
+            bound = tuple(ix.atom(("b", k)) for k in range(len(parameter[2])))
+            arguments.append(("lam", len(bound), ("ent", parameter[1], bound)))
+        else:
+            arguments.append(("real", ("sym", parameter[1])))
+    return ("app", made.name, tuple(arguments), tuple(ix.var(name) for name, _ in made.indices))
+
+
+# -- false neighbours ----------------------------------------------------------------------------
+
+
+def _false(neighbour: FalseNeighbour, name: str) -> FalsePage:
+    from attnproofs.calculus.evaluate import refute
+    from attnproofs.calculus.symbols import Scope
+
+    scope = Scope(name)
+    statement = scope.claim(neighbour.statement(scope))
+    found = refute(statement, given=neighbour.instance)
+    values: tuple[Formula, ...] = ()
+    sides = ("", "")
+    if found is not None:
+        values = instance_formulas(statement, found.instance)
+        sides = (number(found.lhs), number(found.rhs))
+    return FalsePage(
+        neighbour.title,
+        claim_formula(statement),
+        values,
+        sides,
+        statement.claim.relation,
+        neighbour.because,
+    )
+
+
+def number(value: Any) -> str:
+    """Return a value as digits: a fraction exactly, anything else to eight digits."""
+    if isinstance(value, Fraction):
+        return str(value)
+    from mpmath import nstr
+
+    return str(nstr(value, 8))
+
+
+def instance_formulas(statement: Statement, values: Mapping[str, Any]) -> tuple[Formula, ...]:
+    """Return the values of an instance, symbol by symbol, in the order of declaration."""
+    shown = []
+    for d in statement.declared:
+        if d.name not in values:
+            continue
+        value = values[d.name]
+        shown.append(_formula(statement, partial(_value, d, value)))
+    return tuple(shown)
+
+
+def _value(d: Declared, value: Any, p: Printer) -> str:
+    to = p.to
+    if hasattr(value, "outcomes"):
+        return _law(p, d, value)
+    if not isinstance(value, dict):
+        return to.row(to.name(d.name), to.sign("="), digits(p, value))
+    if d.kind == "predicate":
+        kept = [_place(p, k) for k, v in sorted(value.items()) if v]
+        return to.row(to.name(d.name), to.sign(":"), to.fence("{", p.listed(kept), "}", False))
+    if d.kind == "function":
+        pairs = [to.row(_place(p, k), to.sign("↦"), digits(p, v)) for k, v in sorted(value.items())]
+        if pairs == [] or () in value:
+            return to.row(to.name(d.name), to.sign("="), digits(p, value.get((), 0)))
+        return to.row(to.name(d.name), to.sign(":"), p.listed(pairs))
+    return to.row(to.name(d.name), to.sign("="), _array(p, value))
+
+
+def _place(p: Printer, key: tuple[Any, ...]) -> str:
+    parts = [
+        p.to.fence("⟨", p.listed([digits(p, x) for x in k]), "⟩", False)
+        if isinstance(k, tuple)
+        else digits(p, k)
+        for k in key
+    ]
+    return parts[0] if len(parts) == 1 else p.to.fence("(", p.listed(parts), ")", False)
+
+
+def _array(p: Printer, entries: Mapping[tuple[Any, ...], Any]) -> str:
+    axes = len(next(iter(entries), ()))
+    if axes == 0:
+        return digits(p, next(iter(entries.values()), 0))
+    if axes == 1:
+        row = [digits(p, entries[k]) for k in sorted(entries)]
+        return p.to.fence("(", p.listed(row), ")", p.to.stacked and any("frac" in x for x in row))
+    if axes == 2:
+        rows = sorted({k[0] for k in entries})
+        columns = sorted({k[1] for k in entries})
+        return p.to.matrix([[digits(p, entries.get((r, c), 0)) for c in columns] for r in rows])
+    cells = [p.to.row(_place(p, k), p.to.sign("↦"), digits(p, entries[k])) for k in sorted(entries)]
+    return p.listed(cells)
+
+
+def _law(p: Printer, d: Any, law: Any) -> str:
+    """Write a finite law: each outcome with its probability."""
+    outcomes = []
+    for weight, outcome in law.outcomes[:6]:
+        outcomes.append(
+            p.to.row(_array(p, outcome), p.to.sign(":"), p.to.space(), digits(p, weight))
+        )
+    if len(law.outcomes) > 6:
+        outcomes.append(p.to.sign("…"))
+    return p.to.row(
+        p.to.name(d.name), p.to.sign("∈"), p.to.fence("{", p.listed(outcomes), "}", False)
+    )
+
+
+def digits(p: Printer, value: Any) -> str:
+    """Write a number: an integer, a fraction, or eight digits of it."""
+    to = p.to
+    if isinstance(value, (bool, int)):
+        value = Fraction(int(value))
+    if not isinstance(value, Fraction):
+        text = number(value)
+        sign = text.startswith("-")
+        body = to.number(text.lstrip("-"))
+    else:
+        sign = value < 0
+        value = abs(value)
+        body = to.number(str(value.numerator))
+        if value.denominator != 1:
+            body = to.fraction(body, to.number(str(value.denominator)))
+    return to.row(to.sign("-").strip(), body) if sign else body
