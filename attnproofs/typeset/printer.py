@@ -79,6 +79,8 @@ class Printer:
         determine are left out.
     definitions
         The definitions in force, by name.
+    letters
+        The letter that an index over a dimension prefers, by the dimension's name.
     """
 
     notation: str
@@ -86,6 +88,7 @@ class Printer:
     special: Mapping[str, Special] = field(default_factory=dict)
     axes: Mapping[str, tuple[ix.Axis, ...]] = field(default_factory=dict)
     definitions: Mapping[str, Definition] = field(default_factory=dict)
+    letters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def to(self) -> Notation:
@@ -117,6 +120,9 @@ class Printer:
     def _fresh(self, axis: ix.Axis, body: Term, scope: tuple[str, ...]) -> str:
         avoid = self.taken | tm.free_variables(body) | tm.symbols(body) | set(scope)
         letters = bound_names(axis)
+        if axis[0] == "range":
+            over = sorted((a[1] for a in ix.atoms(axis[2]) if a[0] == "v"), key=sort_key)
+            letters = "".join(self.letters.get(name, "") for name in over[:1]) + letters
         for round_ in range(1000):
             for letter in letters:
                 name = letter if not round_ else f"{letter}_{round_}"
@@ -131,17 +137,34 @@ class Printer:
         if ix.is_pair(i):
             inner = to.row(self.index(i[1], scope), to.sign(","), self.index(i[2], scope))
             return Piece(to.fence("⟨", inner, "⟩", False))
-        parts = []
-        for monomial, coefficient in sorted(i, key=_for_people):
-            factors = [self._atom(a, scope) for a in monomial]
+        common = _common_factor(i)
+        if common is not None:
+            outer, other, rest = common
+            both = [self._index(other, scope), self._index(outer, scope)]
+            if any(m in dict(outer) for m in dict(other)):
+                both.reverse()  # T (T + 1), but (h - 1) d
+            product = to.product(*(self.wrapped(piece, MULTIPLY) for piece in both))
+            factored = Piece(product, MULTIPLY)
+            if not rest:
+                return factored
+            return self._sum_of([factored, *self._monomials(rest, scope)])
+        parts = self._monomials(i, scope)
+        return self._sum_of(parts) if parts else Piece(to.number("0"))
+
+    def _monomials(self, p: ix.Poly, scope: tuple[str, ...]) -> list[Piece]:
+        to, parts = self.to, []
+        for monomial, coefficient in sorted(p, key=_for_people):
+            factors = []
+            for a in dict.fromkeys(monomial):
+                power = monomial.count(a)
+                text = self._atom(a, scope)
+                factors.append(text if power == 1 else to.power(text, to.number(str(power))))
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, to.number(str(abs(coefficient))))
             text = to.product(*factors) if len(factors) > 1 else factors[0]
-            level = MULTIPLY if len(factors) > 1 else ATOM
+            level = ATOM if len(factors) == 1 and len(monomial) < 2 else MULTIPLY
             parts.append(Piece(text, level, negative=coefficient < 0))
-        if not parts:
-            return Piece(to.number("0"))
-        return self._sum_of(parts)
+        return parts
 
     def _atom(self, a: ix.Atom, scope: tuple[str, ...]) -> str:
         to = self.to
@@ -359,7 +382,7 @@ class Printer:
         pieces: list[Piece] = []
         for above, below in runs:
             if not below:
-                pieces += [self._term(t, scope) for t in above]
+                pieces += [self._repeated(t, count, scope) for t, count in _runs(above)]
                 continue
             # only the last numerator and what follows the bar: `a b / c` keeps a in front when
             # a is a number or a sum sign would swallow the bar in one-line notations
@@ -382,6 +405,21 @@ class Printer:
             tall=any(p.tall for p in pieces),
             negative=negative,
         )
+
+    def _repeated(self, t: Term, count: int, scope: tuple[str, ...]) -> Piece:
+        """Write `count` equal factors in a row: ``x x`` as a square."""
+        simple = t[0] in ("sym", "ent", "app", "ix")
+        if count == 1 or not simple:
+            piece = self._term(t, scope)
+            return piece if count == 1 else self._times(piece, count)
+        piece = self._term(t, scope)
+        text = self.to.power(self.wrapped(piece, ATOM), self.to.number(str(count)))
+        return Piece(text, POWER, tall=piece.tall)
+
+    def _times(self, piece: Piece, count: int) -> Piece:
+        middle = self.wrapped(piece, MULTIPLY if self.to.stacked else POWER, last=False)
+        text = self.to.product(*[middle] * (count - 1), self.wrapped(piece, POWER))
+        return Piece(text, MULTIPLY, tall=piece.tall)
 
     def _fraction(
         self, above: Sequence[Term], below: Sequence[Term], scope: tuple[str, ...]
@@ -551,6 +589,30 @@ def _mentions_bound(i: ix.Index, count: int) -> bool:
     return any(a[0] == "b" and a[1] < count for a in ix.atoms(i))
 
 
+def _common_factor(p: ix.Poly) -> tuple[ix.Poly, ix.Poly, ix.Poly] | None:
+    """Return ``outer, inner, rest`` with ``p = outer * inner + rest``, for `(h - 1) d + r`.
+
+    `outer` is one monomial that occurs in `p` alone and once more with one further atom.
+    """
+    known = dict(p)
+    for monomial in sorted(known, key=lambda m: (-len(m), str(m))):
+        for larger, coefficient in p:
+            if not monomial or len(larger) != len(monomial) + 1:
+                continue
+            extra = list(larger)
+            for a in monomial:
+                if a in extra:
+                    extra.remove(a)
+            if len(extra) != 1 or coefficient < 0:
+                continue
+            inner = ix.add(ix.scale(coefficient, ix.atom(extra[0])), ix.const(known[monomial]))
+            rest = tuple(item for item in p if item[0] not in (monomial, larger))
+            if rest and known[monomial] > 0:
+                continue  # T² + 3T + 2 stays as it is
+            return ((monomial, 1),), inner, rest
+    return None
+
+
 def _argument_mentions(a: Term, count: int) -> bool:
     """Tell whether an argument depends on the `count` innermost bound indices."""
     found = False
@@ -590,6 +652,17 @@ def _with_depth(t: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
             inner = []
     for below, u in inner:
         yield from _with_depth(u, below)
+
+
+def _runs(terms: Sequence[Term]) -> list[tuple[Term, int]]:
+    """Return runs of equal terms with their lengths."""
+    runs: list[tuple[Term, int]] = []
+    for t in terms:
+        if runs and runs[-1][0] == t:
+            runs[-1] = (t, runs[-1][1] + 1)
+        else:
+            runs.append((t, 1))
+    return runs
 
 
 def _flattened(tag: str, parts: Sequence[Term]) -> Iterable[Term]:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attnproofs.kernel import index as ix
 from attnproofs.kernel.statement import Definition, Statement
 from attnproofs.kernel.terms import Term
-from attnproofs.typeset.printer import ADD, ATOM, MULTIPLY, POWER, Piece, Printer, Special
+from attnproofs.typeset.printer import (
+    ADD,
+    ATOM,
+    MULTIPLY,
+    POWER,
+    Piece,
+    Printer,
+    Special,
+    bound_names,
+)
 
 
 def _matmul(p: Printer, arguments: Sequence[Term], scope: tuple[str, ...]) -> Piece:
@@ -61,7 +71,25 @@ def printer(statement: Statement, notation: str) -> Printer:
         SPECIAL,
         {d.name: d.axes for d in statement.declared if d.kind in ("tensor", "family")},
         statement.definition,
+        preferred_letters([d.name for d in statement.declared if d.kind == "dimension"], taken),
     )
+
+
+def preferred_letters(dimensions: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """Give each dimension a letter of its own for the indices that run over it, while they last.
+
+    Examples
+    --------
+    >>> preferred_letters(["T", "d_k", "d_v"], {"i"})
+    {'T': 'j', 'd_k': 'a', 'd_v': 'b'}
+    """
+    given: dict[str, str] = {}
+    for name in dimensions:
+        for letter in bound_names(("range", ix.ONE, ix.var(name))):
+            if letter not in taken and letter not in given.values():
+                given[name] = letter
+                break
+    return given
 
 
 def definition_printer(

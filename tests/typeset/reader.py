@@ -363,13 +363,15 @@ class Reader:
         if self.peek() == "(":  # a parenthesised condition, or an index in parentheses
             start = self.at
             self.take()
-            value = self.condition()
-            if self.peek() == ")":
-                self.take()
+            try:
+                value = self.condition()
+                self.take(")")
                 return value
-            self.at = start
+            except AssertionError:
+                self.at = start
         left = self.expression()
         sign = self.take()
+        assert sign in ("\\le", "<", "=", "\\ne"), f"no comparison: {sign}"
         right = self.expression()
         return {
             "\\le": left <= right,
@@ -646,6 +648,8 @@ class _TextReader:
                  "·": r" \cdot ", "⟨": r"\langle ", "⟩": r"\rangle "}  # fmt: skip
         if token in signs:
             return signs[token]
+        if token[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹":
+            return f"^{{{token.translate(str.maketrans('⁰¹²³⁴⁵⁶⁷⁸⁹', '0123456789'))}}}"
         return self.name_source(token) if token[0].isalpha() else f" {token} "
 
     def name_source(self, token):
@@ -666,6 +670,9 @@ class _TextReader:
                     if part == "(":
                         depth -= 1
                     head += self.base_source()
+                elif depth and part[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹":
+                    digits = part.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
+                    head += f"^{{{digits}}}"
                 elif depth:
                     head += {"·": r"\cdot ", "⟨": r"\langle ", "⟩": r"\rangle "}.get(part, part)
             head += ")"
