@@ -100,7 +100,7 @@ class Exp:
         if t < -(self.wp + 2) << self.wp:  # exp(t) is below a quarter of a unit
             return 0
         m, k = self.parts(t)
-        return m >> (_GUARD - k)
+        return (m >> (_GUARD - 1 - k)) + 1 >> 1  # to nearest
 
 
 @lru_cache(maxsize=16)
