@@ -68,6 +68,7 @@ from attnproofs.calculus.symbols import (
     log,
     lt,
     pair,
+    rational_expr,
     span,
     sqrt,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "define", "derivative", "differentiate", "dot", "eq", "exp", "exp_enclose", "exp_ge", "expect",
     "fact", "fact_of", "factors", "flattened", "has_shape", "hyp", "ind", "independent",
     "index_value", "ixeq", "le", "lemma", "log", "lt", "matmul", "order", "pair", "random_value",
+    "rational_expr",
     "rec", "reindex", "scores", "sign", "softmax", "span", "split", "sqrt", "sqrt_square", "swap",
     "transpose", "unfold", "variance", "via", "weights",
 ]  # fmt: skip

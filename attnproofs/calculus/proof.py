@@ -160,6 +160,11 @@ def sign(*, facts: tuple[Any, ...] = ()) -> Hint:
     return Hint("sign", "", {"facts": facts})
 
 
+def abs_val(*, facts: tuple[Any, ...] = ()) -> Hint:
+    """Replace absolute values by their arguments, or those negated, where the sign is shown."""
+    return Hint("abs_val", "", {"facts": facts})
+
+
 def exp_enclose(terms: int) -> Hint:
     """Compare exp of a rational with a rational, by the Taylor sum to `terms`."""
     return Hint("exp_enclose", "", {"args": {"terms": terms}})
@@ -172,7 +177,6 @@ def differentiate(*laws: str) -> Hint:
 
 ixeq = Hint("ixeq", "", {"args": {}})
 swap = Hint("sum_swap", "", {"args": {}})
-abs_val = Hint("abs_val", "", {"args": {}})
 sqrt_square = Hint("sqrt_square", "", {"args": {}})
 exp_ge = Hint("exp_ge", "", {"args": {}})
 independent = Hint("E_indep", "", {"args": {}})
@@ -467,7 +471,7 @@ class Proof:
                 return self._everywhere(h, cursor, relation, self._hypotheses)
             case "lemma":
                 return self._everywhere(h, cursor, relation, self._lemmas)
-            case "order" | "sign":
+            case "order" | "sign" | "abs_val":
                 args = self._order_args(h)
                 return self._locally(cursor, goal, relation, h.rule, args)
             case _:

@@ -146,6 +146,8 @@ class Theorem:
     numbers: Text = field(default_factory=dict)
     references: tuple[str, ...] = ()
     lemma: bool = False
+    _done: dict[str, Built] = field(default_factory=dict, init=False, repr=False)
+    _open: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.parts]
@@ -162,21 +164,36 @@ class Theorem:
         return tuple(self._build(p) for p in self.parts)
 
     def _build(self, part: Part) -> Built:
-        scope = Scope(self.full_name(part))
-        statement = scope.claim(part.statement(scope))
-        return carry_out(statement, scope, part.proof)
+        """Carry out a part, once; parts may cite one another, but not in a circle."""
+        if part.name not in self._done:
+            if part.name in self._open:
+                raise ProofRefused(f"{self.full_name(part)}: the proofs cite each other in a circle")
+            self._open.add(part.name)
+            try:
+                scope = Scope(self.full_name(part))
+                statement = scope.claim(part.statement(scope))
+                self._done[part.name] = carry_out(statement, scope, part.proof)
+            finally:
+                self._open.discard(part.name)
+        return self._done[part.name]
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate: JSON-able data that `attnproofs.kernel.replay` accepts."""
+        return self._certificate(self.built)
+
+    def _certificate(self, built: tuple[Built, ...]) -> dict[str, Any]:
         return {
             "format": read.FORMAT,
             "id": self.id,
-            "parts": [{"statement": to_data(b.statement), "proof": b.proof} for b in self.built],
+            "parts": [{"statement": to_data(b.statement), "proof": b.proof} for b in built],
         }
 
     def proved(self) -> tuple[Proved, ...]:
         """Replay the certificate in this process and return what was proved, part by part."""
-        digests = SESSION.load(read.parse(_as_json(self.certificate())))
+        return self._replayed(self.built)
+
+    def _replayed(self, built: tuple[Built, ...]) -> tuple[Proved, ...]:
+        digests = SESSION.load(read.parse(_as_json(self._certificate(built))))
         return tuple(SESSION.prove(d) for d in digests)
 
     def main(self) -> None:
@@ -188,11 +205,12 @@ class Theorem:
 
     def proved_statement(self, part: str = "") -> Statement:
         """Return the statement of a part, after its proof has been accepted in this process."""
-        for p, b in zip(self.parts, self.built):
+        for p in self.parts:
             if p.name == part:
-                if b.statement.digest not in SESSION.proved:
-                    self.proved()
-                return b.statement
+                built = self._build(p)
+                if built.statement.digest not in SESSION.proved:
+                    self._replayed((built,))
+                return built.statement
         raise InputError(f"{self.id} has no part {part!r}")
 
 

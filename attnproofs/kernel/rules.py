@@ -297,10 +297,10 @@ def absolute_value(step: Step) -> None:
     _equality_only(step, "abs_val")
     if step.before[0] != "abs":
         raise Refused("abs_val: there is no absolute value at the position")
-    t = step.before[1]
-    if is_nonnegative(step.ctx, t) and same(step.ctx, step.after, t):
+    t, ctx = step.before[1], _citing(step)
+    if is_nonnegative(ctx, t) and same(step.ctx, step.after, t):
         return
-    if is_nonnegative(step.ctx, negative(t)) and same(step.ctx, step.after, negative(t)):
+    if is_nonnegative(ctx, negative(t)) and same(step.ctx, step.after, negative(t)):
         return
     raise Refused(
         "abs_val: the sign of the argument is not shown, or the next line does not fit it"
