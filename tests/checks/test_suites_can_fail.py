@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from attnproofs.theorems.catalogue import entries
 from tests.checks import copies
 from tests.checks.broken import FAULTS
 
@@ -236,3 +237,11 @@ def test_the_copy_is_mended_afterwards():
             pass
     assert vars(attn) == before
     copies.checks("softmax")["softmax_sum"]()
+
+
+def test_every_theorem_of_the_catalogue_has_a_check_of_its_own():
+    """Under its name, in its chapter; lemmas are confirmed by the suite that reads every theorem."""
+    theorems = {(e["chapter"], e["id"]) for e in entries() if not e["lemma"]}
+    assert len(theorems) >= 10
+    there = {(c, check) for c in copies.chapters() for check in copies.checks(c)}
+    assert theorems - there == set()
