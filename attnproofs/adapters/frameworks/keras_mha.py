@@ -61,5 +61,6 @@ def make(scores):
 
 
 LAYER, NEEDS = "keras.layers.MultiHeadAttention", ("keras", BACKEND)
-ADAPTER = Adapter("keras-mha", LAYER, "keras-mha", make(False), packages=NEEDS)
+PROFILE = "keras-mha-torch" if BACKEND == "torch" else "keras-mha"
+ADAPTER = Adapter("keras-mha", LAYER, PROFILE, make(False), packages=NEEDS)
 SCORES = Adapter("keras-mha-scores", LAYER, "keras-mha-scores", make(True), packages=NEEDS)
