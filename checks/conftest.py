@@ -1,9 +1,9 @@
 """Profiles of the suites, and a line of results per check for whoever asks.
 
-Environment: ``ATTNPROOFS_PROFILE`` (``default``; or ``quick``, ``thorough``), ``ATTNPROOFS_DIGITS``
-(50), ``ATTNPROOFS_EXAMPLES`` (the profile's number of examples unless set), ``ATTNPROOFS_SEED`` (draw
-other examples than the fixed ones), ``ATTNPROOFS_RESULTS`` (a file to which each finished check
-appends one line of JSON). ``attnproofs check`` sets all of these.
+Environment: ``ATTNPROOFS_PROFILE`` (``default``; or ``quick``, ``thorough``),
+``ATTNPROOFS_DIGITS`` (50), ``ATTNPROOFS_EXAMPLES`` (the profile's number of examples unless set),
+``ATTNPROOFS_SEED`` (draw other examples than the fixed ones), ``ATTNPROOFS_RESULTS`` (a file to
+which each finished check appends one line of JSON). ``attnproofs check`` sets all of these.
 """
 
 from __future__ import annotations
