@@ -8,7 +8,7 @@ kernel can run. It is an emulation: slow, and accurate to the last rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,6 +86,11 @@ class Program:
         Visit the tiles from last to first.
     flush
         Replace subnormal results of the accumulation by zero.
+    recompute
+        Backward only: weights are ``exp(score - log_sum_exp)``, from scores that are summed in
+        another order.
+    row_term
+        Backward only: ``sum_l p_l dp_l`` from the ``"output"`` or from the ``"weights"``.
     """
 
     algorithm: str = "divide-last"
@@ -96,12 +101,15 @@ class Program:
     reciprocal: bool = False
     backwards: bool = False
     flush: bool = False
+    recompute: bool = False
+    row_term: str = "output"
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("algorithm", self.algorithm, ALGORITHMS),
             ("order", self.order, ORDERS),
             ("scale_on", self.scale_on, ("scores", "query", "both")),
+            ("row_term", self.row_term, ("output", "weights")),
         ):
             if value not in known:
                 raise InputError(f"{name}: unknown {value!r}; expected one of {', '.join(known)}")
@@ -245,6 +253,103 @@ def emulate(
         else:
             out = _two_pass(ar, scores, base, keep, v)
         return round_array(out, model_.output)
+
+
+def emulate_gradients(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    grad_out: ArrayLike,
+    *,
+    model: str | PrecisionModel,
+    program: Program | None = None,
+    kept: NDArray[np.bool_] | None = None,
+    bias: ArrayLike | None = None,
+    scale: float | None = None,
+) -> tuple[Floats, Floats, Floats]:
+    """Gradients of one head as a program of the model would compute them.
+
+    Parameters
+    ----------
+    query, key, value, model, program, kept, bias, scale
+        As for `emulate`.
+    grad_out
+        Gradient by the output, shape (L, Ev), numbers of the model's input format.
+
+    Returns
+    -------
+    tuple of ndarray
+        ``dq`` (L, E), ``dk`` (S, E), ``dv`` (S, Ev), numbers of the model's output format.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> q = np.zeros((1, 1)); k = np.array([[1.0], [3.0]]); v = np.array([[1.0], [2.0]])
+    >>> dq, dk, dv = emulate_gradients(q, k, v, [[1.0]], model="float32")
+    >>> dq.tolist(), dv.tolist()
+    ([[0.5]], [[0.5], [0.5]])
+    """
+    model_ = _model(model)
+    program = program or Program()
+    q, k, v, g = (np.asarray(x, dtype=np.float64) for x in (query, key, value, grad_out))
+    options = {"kept": kept, "bias": bias, "scale": scale}
+    out = emulate(q, k, v, model=model_, program=program, **options)  # type: ignore[arg-type]  # as given
+    keep = np.ones((len(q), len(k)), bool) if kept is None else np.asarray(kept, bool)
+    factor = float(1 / np.sqrt(q.shape[1]) if scale is None else scale)
+    ar = _Arithmetic(model_, program)
+    narrow = model_.weights_stored
+    both = narrow if model_.scores_stored is not None else None
+    with np.errstate(all="ignore"):
+        w = _backward_weights(ar, q, k, keep, bias=bias, scale=factor)
+        w = ar.store(w, both)
+        dp = ar.store(ar.dot(g[:, None, :], v[None, :, :]), both)
+        if program.row_term == "output":
+            d = ar.dot(g, out)[:, None]
+        else:
+            d = ar.sum(ar.round(w * np.where(keep, dp, 0.0)))[:, None]
+        if program.reciprocal:
+            ds = ar.round(ar.round(w * dp) - ar.round(w * d))
+        else:
+            ds = ar.round(w * ar.round(dp - d))
+        ds = ar.store(np.where(keep, ds, 0.0), both)
+        tau = float(ar.round(factor))
+        early = program.scale_on == "scores"
+        ds = ar.store(ar.round(ds * tau) if early else ds, narrow)
+        dq, dk = ar.dot(ds[:, None, :], k.T[None]), ar.dot(ds.T[:, None, :], q.T[None])
+        if not early:
+            dq, dk = ar.round(dq * tau), ar.round(dk * tau)
+        dv = ar.dot(ar.store(w, narrow).T[:, None, :], g.T[None])
+        return tuple(round_array(x, model_.output) for x in (dq, dk, dv))  # type: ignore[return-value]  # three
+
+
+def _backward_weights(
+    ar: _Arithmetic,
+    q: Floats,
+    k: Floats,
+    keep: NDArray[np.bool_],
+    *,
+    bias: ArrayLike | None,
+    scale: float,
+) -> Floats:
+    """Weights by division, or from the log-sum-exp of scores summed in another order."""
+    alone = bias is None
+    x, base = _scores(ar, q, k, bias=bias, scale=scale, softcap=None, alone=alone)
+    top = np.where(keep, x, -np.inf).max(-1, keepdims=True)
+    e = np.where(keep, ar.exp(_shifted(ar, x, top, base)), 0.0)
+    total = ar.sum(e)[:, None]
+    if not ar.program.recompute:
+        return np.where(keep, ar.round(e / total), 0.0)
+    natural = base / _LOG2E if ar.program.base_two else 1.0
+    peak = ar.round(top * float(ar.round(natural))) if natural != 1.0 else top
+    lse = ar.round(peak + ar.round(np.log(total)))
+    turned = "reversed" if ar.program.order == "sequential" else "sequential"
+    again = _Arithmetic(ar.model, replace(ar.program, order=turned))
+    x, base = _scores(again, q, k, bias=bias, scale=scale, softcap=None, alone=alone)
+    if ar.program.base_two:
+        shifted = ar.round(x * base - ar.round(lse * float(ar.round(_LOG2E))))
+    else:
+        shifted = ar.round(x - lse)
+    return np.where(keep, ar.exp(shifted), 0.0)
 
 
 _model = model

@@ -13,14 +13,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from attnproofs.reference.bounds import judge
+from attnproofs.reference.bounds import judge, judge_gradients
 from attnproofs.reference.bounds.models import model
-from tests.reference.bound_runs import campaign, shift_case, variants
+from tests.reference.bound_runs import campaign, gradient_campaign, shift_case, variants
 
 #: Which model shows a missing term; the shift has a constructed case of its own.
 CONTROLS = {
@@ -31,6 +32,13 @@ CONTROLS = {
     "output": ("fa2-bf16", "fa2-fp16", "unfused-fp16"),
     "underflow": ("textbook(float16)", "textbook(float32)"),
 }
+
+
+#: Models whose backward passes are emulated.
+GRADIENT_MODELS = (
+    "float64", "float32", "float16", "bfloat16", "fa2-bf16", "fa2-fp16", "unfused-bf16",
+    "unfused-fp16", "textbook(float32)", "textbook(bfloat16)",
+)  # fmt: skip
 
 
 def control_model(name: str) -> Any:
@@ -75,6 +83,71 @@ def controls(cases: int, seed: int) -> bool:
     print(f"without shift      constructed case: {without} of {with_term[1]} beyond")
     print(f"with all terms     constructed case: {with_term[0]} of {with_term[1]} beyond\n")
     return noticed and without > 0 and not with_term[0]
+
+
+def gradient_runs(cases: int, seed: int) -> bool:
+    """Emulated backward passes, and each term left out; True as in the others."""
+    good = True
+    found: Counter[str] = Counter()
+    terms = ("scores", "exp", "sums", "weights", "output")
+    print(f"{'gradients, model':28}{'runs':>8}{'outputs':>9}{'not cov.':>9}  beyond   nearest")
+    for name in (*GRADIENT_MODELS, "textbook(float32), poor exp"):
+        omit = tuple((term,) for term in terms)
+        tally = gradient_campaign(control_model(name), cases, 10, seed, omit=omit)
+        beyond = tally.violations["bound"]
+        good &= not beyond
+        found.update({term: tally.violations[f"without {term}"] for term in terms})
+        print(
+            f"{name:28}{tally.runs:8}{tally.elements:9}{tally.uncovered:9}  {beyond:6}   "
+            f"{max(tally.ratios):.3f}",
+            *tally.first,
+            sep="\n    " if tally.first else "",
+            flush=True,
+        )
+    for term in terms:
+        print(f"without {term:10}: {found[term]} runs beyond")
+    print()
+    return good and all(found[term] for term in terms)
+
+
+def torch_gradients(seed: int, repeats: int) -> bool:
+    """Autograd of torch on the CPU; True if none exceeded the bound."""
+    good = True
+    for name, declared, dtype, function in torch_kernels():
+        import torch
+
+        rng = np.random.default_rng([seed, 3, *name.encode(), *dtype.encode()])
+        beyond = uncovered = 0
+        nearest = 0.0
+        for number in range(repeats):
+            size, width = (3, 16, 64)[number % 3], (4, 16)[number % 2]
+            shapes = ((2, min(size, 8), width), (2, size, width), (2, size, width))
+            kind = getattr(torch, dtype)
+            tensors = [
+                torch.as_tensor(rng.standard_normal((1, *shape))).to(kind).requires_grad_()
+                for shape in shapes
+            ]
+            keep = None
+            if number % 2:
+                keep = rng.random((shapes[0][1], size)) < 0.7
+                keep[:, 0] = True
+            out = function(*tensors, keep)
+            grad = torch.as_tensor(rng.standard_normal(tuple(out.shape))).to(kind)
+            out.backward(grad)
+            numbers = [x.detach().double().numpy()[0] for x in (*tensors, grad)]
+            got = tuple(x.grad.double().numpy()[0] for x in tensors)
+            verdict = judge_gradients(*numbers, got, model=declared, attn_mask=keep)
+            beyond += int(verdict.rejected)
+            for part in (verdict.dq, verdict.dk, verdict.dv):
+                uncovered += int((part.verdicts == "NOT COVERED").sum())
+                nearest = max(nearest, float(np.nanmax(part.ratio)))
+        good &= not beyond
+        print(
+            f"{name:22} {dtype:9} under {declared:18}: {repeats:4} gradients, {beyond} beyond, "
+            f"{uncovered} not covered, nearest {nearest:.3f}",
+            flush=True,
+        )
+    return good
 
 
 Kernel = Callable[[Any, Any, Any, Any], Any]
@@ -217,7 +290,9 @@ def main() -> int:
     results = [
         emulated(arguments.cases, arguments.seed),
         controls(max(20, arguments.cases // 4), arguments.seed + 1),
+        gradient_runs(max(20, arguments.cases // 4), arguments.seed + 2),
         real(arguments.seed, arguments.repeats),
+        torch_gradients(arguments.seed, max(6, arguments.repeats // 2)),
     ]
     print(f"{time.monotonic() - start:.0f} s; {'held' if all(results) else 'FAILED'}")
     return 0 if all(results) else 1

@@ -78,13 +78,13 @@ RULES = ("bound", "twice the baseline", "1e-2")
 
 def cubic_exp(x: np.ndarray) -> np.ndarray:
     """``exp`` as 2 to a whole power times a cubic fitted on [0, 1)."""
-    y = np.float32(x * np.float32(1.4426950408889634))
+    y = np.maximum(np.float32(x * np.float32(1.4426950408889634)), np.float32(-200))
     whole = np.floor(y)
     part = y - whole
     cubic = np.float32(0.99992807) + part * (
         np.float32(0.69326099) + part * (np.float32(0.22638345) + part * np.float32(0.07944153))
     )
-    return np.ldexp(cubic, np.maximum(whole, -200).astype(int)).astype(np.float32)
+    return np.ldexp(cubic, whole.astype(int)).astype(np.float32)
 
 
 def kernel(q: Any, k: Any, v: Any, *, keep: Any, name: str, defect: str | None) -> np.ndarray:

@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from attnproofs.reference.backward import gradients
 from attnproofs.reference.bounds.facts import BITS, Facts, gather
 from attnproofs.reference.bounds.forward import COVERED, forward
+from attnproofs.reference.bounds.gradients import gradient_allowance
 from attnproofs.reference.bounds.models import PrecisionModel, model
 from attnproofs.reference.core import Solution
-from attnproofs.reference.emulate import ORDERS, Program, emulate, round_array
+from attnproofs.reference.emulate import (
+    ORDERS,
+    Program,
+    emulate,
+    emulate_gradients,
+    round_array,
+)
 from attnproofs.reference.formats import get_format
 from attnproofs.reference.forward import read_call
 
@@ -239,3 +247,59 @@ def shift_case() -> tuple[tuple[int, int], int]:
         beyond += int((error > forward(case.facts, exact).total[0]).any())
         without += int((error > forward(case.facts, exact, omit=("shift",)).total[0]).any())
     return (beyond, runs), without
+
+
+def gradient_campaign(
+    declared: str | PrecisionModel,
+    cases: int,
+    per_case: int,
+    seed: int,
+    omit: tuple[tuple[str, ...], ...] = (),
+) -> Tally:
+    """The same for gradients: a run counts as beyond if any element of dq, dk or dv is."""
+    declared, tally = model(declared), Tally()
+    rng = np.random.default_rng([seed, 7, *declared.name.encode()])
+    for number in range(cases):
+        case = draw(rng, declared, largest=16)
+        if case.softcap is not None or case.sink is not None:
+            case = build(case.q, case.k, case.v, case.keep, case.bias, mode=case.mode)
+        grad = rng.standard_normal((len(case.q), case.v.shape[1])) * rng.choice([0.1, 1, 30])
+        if rng.random() < 0.3:
+            grad = np.abs(grad)
+        grad = round_array(grad, declared.input)
+        mask = case.keep if case.bias is None else case.bias
+        exact = gradients(case.q, case.k, case.v, grad, precision=BITS, attn_mask=mask)
+        allowed = {
+            label: gradient_allowance(
+                case.q, case.k, case.v, grad, model=declared, reference=exact, omit=left,
+                attn_mask=mask,
+            )
+            for label, left in [("bound", ()), *(("without " + "+".join(x), x) for x in omit)]
+        }  # fmt: skip
+        for used, program in programs(declared, rng, per_case):
+            program = replace(
+                program,
+                recompute=bool(rng.random() < 0.5),
+                row_term=str(rng.choice(["output", "weights"])),
+            )
+            got = emulate_gradients(
+                case.q, case.k, case.v, grad, model=used, program=program, kept=case.keep,
+                bias=case.bias,
+            )  # fmt: skip
+            tally.runs += 1
+            for label, parts in allowed.items():
+                judged = [part.judge(x) for part, x in zip(parts.values(), got)]
+                bad = any(each.rejected for each in judged)
+                tally.violations[label] += int(bad)
+                if label != "bound":
+                    continue
+                tally.elements += sum(each.got.size for each in judged)
+                tally.uncovered += sum(
+                    int((each.verdicts == "NOT COVERED").sum()) for each in judged
+                )
+                ratios = np.concatenate([each.ratio.ravel() for each in judged])
+                if not np.isnan(ratios).all():
+                    tally.ratios.append(float(np.nanmax(ratios)))
+                if bad and len(tally.first) < 3:
+                    tally.first.append(f"case {number} ({case.mode}) {used.name} {program}")
+    return tally

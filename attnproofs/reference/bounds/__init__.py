@@ -8,6 +8,11 @@ a result with it. `REJECT` is then a proof that no program of the model produced
 from __future__ import annotations
 
 from attnproofs.reference.bounds.forward import REASONS, TERMS
+from attnproofs.reference.bounds.gradients import (
+    GradientJudgement,
+    gradient_allowance,
+    judge_gradients,
+)
 from attnproofs.reference.bounds.models import PrecisionModel, model, models, textbook
 from attnproofs.reference.bounds.verdict import (
     CONSISTENT,
@@ -26,10 +31,13 @@ __all__ = [
     "REJECT",
     "TERMS",
     "Allowance",
+    "GradientJudgement",
     "Judgement",
     "PrecisionModel",
     "allowance",
+    "gradient_allowance",
     "judge",
+    "judge_gradients",
     "model",
     "models",
     "textbook",

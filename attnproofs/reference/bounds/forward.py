@@ -30,8 +30,9 @@ REASONS = (
     "an input is not a number of the model's input format",
     "the bound is infinite: the formats cannot support sums of this length or scores this large",
     "the enclosure is too wide to decide; raise the precision of the reference",
+    "no backward bound is proved for a soft-cap or for weights of 8 bits",
 )
-COVERED, EMPTY, OVERFLOW, INPUT_FORMAT, VACUOUS, WIDE = range(6)
+COVERED, EMPTY, OVERFLOW, INPUT_FORMAT, VACUOUS, WIDE, NO_BACKWARD = range(7)
 
 _UP = 1 + 2.0**-30  # absorbs the roundings of the evaluation
 _SMALL = 2.0**-1070  # absorbs its underflows
@@ -88,8 +89,19 @@ def _log_shrink(count: Floats, unit: float) -> Floats:
     return _array(-count * np.log1p(-unit))
 
 
-def row_terms(facts: Facts, model: PrecisionModel, tier: int, omit: Collection[str]) -> RowTerms:
-    """Evaluate (S), (T), (L) and the constants of (P), (O), (D) for every row."""
+def row_terms(
+    facts: Facts,
+    model: PrecisionModel,
+    tier: int,
+    omit: Collection[str],
+    *,
+    recomputed: bool = False,
+) -> RowTerms:
+    """Evaluate (S), (T), (L) and the constants of (P), (O), (D) for every row.
+
+    With `recomputed`, the weights may also be ``exp(score - lse)`` with scores computed a second
+    time, in another order than those that the log-sum-exp was made from (a backward pass).
+    """
     u, tiny = model.unit, model.tiny
     kept, kept_any = facts.kept, facts.kept.any(-1)
     size = kept.shape[-1]
@@ -135,7 +147,8 @@ def row_terms(facts: Facts, model: PrecisionModel, tier: int, omit: Collection[s
         shift = shift + tiny
     sum_roundings = np.maximum(n - 1, 0) + rescales + (1 if model.renormalised_tiles else 0)
     log_sum = np.log(np.maximum(n, 1)) + sum_roundings * np.log1p(u) + shift_top + exp_top + 1
-    if model.exp_of_lse:
+    by_lse = model.exp_of_lse or recomputed
+    if by_lse:
         shift = shift + (u * log_sum + 2 * u * u * facts.lse_abs)[..., None]
     if "shift" in omit:
         shift, shift_top = np.zeros_like(shift), np.zeros_like(shift_top)
@@ -155,15 +168,18 @@ def row_terms(facts: Facts, model: PrecisionModel, tier: int, omit: Collection[s
 
     # least value of the sum of exponentials: the row maximum alone
     least = np.exp(-(shift_top + exp_top + model.shift_slack))
-    if model.exp_of_lse:
+    if by_lse:
         least = least / np.maximum(n, 1)
     lost_sum = 2 * (n + rescales + 2) * tiny / least
     vacuous = lost_sum >= 0.5
     log_sum_error = _log_shrink(sum_roundings, u) + 2 * np.where(vacuous, 0.0, lost_sum)
     divide = float(grow(model.division_roundings, u))
     log_normalise = np.log1p(divide) + log_sum_error
-    if model.exp_of_lse:
-        route = _lse_route(facts, model, tier, total=total, own=shift + exp, log_sum=log_sum)
+    if by_lse:
+        own = total if recomputed else shift + exp
+        route = _lse_route(facts, model, tier, total=total, own=own, log_sum=log_sum)
+        if recomputed:  # the lse may be scaled to base 2, in two roundings
+            route = route + 2.2 * u * (facts.lse_abs + log_sum)
         log_normalise = np.maximum(log_normalise, route + log_sum_error)
     normalise = np.expm1(log_normalise)
 
@@ -349,7 +365,7 @@ def _lse_route(
     if tier == 2:
         weight = np.where(facts.kept, facts.log_weight, -np.inf)
         mean = np.sum(_weigh(weight, total), -1)
-        moved = np.sum(_grown(weight + mean[..., None], total, 2 * own), -1)
+        moved = np.sum(_grown(weight, total + mean[..., None], 2 * own), -1)
         drift = np.log1p(np.sum(_grown(weight, np.zeros_like(total), total), -1))
     else:
         moved = np.expm1(np.max(2 * own, -1, initial=0.0, where=facts.kept))
@@ -366,18 +382,21 @@ def _log_and_add(facts: Facts, model: PrecisionModel, drift: Floats, log_sum: Fl
 
 def _weigh(log_weight: Floats, factor: Floats) -> Floats:
     """``weight * factor``, also where the weight underflows and the factor is huge."""
+    masked = np.isneginf(log_weight)
+    exponent = np.where(masked, 0.0, log_weight)
     with np.errstate(divide="ignore"):
-        return np.exp(log_weight + np.log(factor) + 2.0**-48 * np.abs(log_weight))
+        value = np.exp(exponent + np.log(factor) + 2.0**-48 * np.abs(exponent))
+    return _array(np.where(masked, 0.0, value))
 
 
 def _grown(log_weight: Floats, base: Floats, by: Floats) -> Floats:
     """``weight * exp(base) * (exp(by) - 1)``, rounded up, without overflow on the way."""
-    small = by < 0.5
-    exponent = log_weight + base + np.where(small, 0.0, by)
-    finite = np.isfinite(log_weight)
-    slack = 2.0**-48 * (np.abs(np.where(finite, log_weight, 0.0)) + base + by)
+    masked, small = np.isneginf(log_weight), by < 0.5
+    start = np.where(masked, 0.0, log_weight)
+    exponent = start + base + np.where(small, 0.0, by)
+    slack = 2.0**-48 * (np.abs(start) + base + by)
     value = np.exp(exponent + slack) * np.where(small, np.expm1(np.where(small, by, 0.0)), 1.0)
-    return _array(np.where(finite, value + 1e-310, 0.0))
+    return _array(np.where(masked, 0.0, value + 1e-310))
 
 
 def forward(
@@ -407,60 +426,65 @@ def forward(
         raise InputError(f"tier: expected 2, 1 or 0, got {tier!r}")
     if unknown := sorted(set(omit) - set(TERMS)):
         raise InputError(f"omit: unknown term {unknown[0]!r}; expected one of {', '.join(TERMS)}")
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         row = row_terms(facts, model, tier, omit)
         return _meet_values(facts, model, row, tier, omit)
+
+
+def weight_errors(
+    facts: Facts, model: PrecisionModel, row: RowTerms
+) -> tuple[Floats, dict[str, Floats]]:
+    """Weights, rounded up, and the error of each before it is stored, by term; (G, L, S)."""
+    kept = facts.kept
+    log_weight = np.where(kept, facts.log_weight, -np.inf)
+    p = np.where(kept, np.exp(log_weight) * _UP + 1e-310, 0.0)
+    grown = _grown(log_weight, np.zeros_like(row.total), row.total)
+    means = {
+        name: np.sum(_weigh(log_weight, getattr(row, name)), -1, keepdims=True)
+        for name in ("scores", "shift", "exp", "total")
+    }
+    h_max = np.max(row.total, -1, initial=0.0, where=kept)[..., None]
+    # the distances |v_l - p_j| of the values v = (0, .., 1, .., 0)
+    everything = grown.sum(-1, keepdims=True)
+    own = np.maximum(1 - p * (1 - 2.0**-28), 0.0)
+    others = np.maximum(everything - grown, 0.0) + 2.0**-40 * everything
+    moved = np.fmin(np.tanh(h_max / 2), np.exp(means["total"]) * (grown * own + p * others))
+    X = row.normalise[..., None]
+    terms = dict.fromkeys(TERMS, np.zeros(kept.shape))
+    whole = row.total + means["total"]
+    for name in ("scores", "shift", "exp"):
+        share = _part_of(getattr(row, name) + means[name], whole, name)
+        terms[name] = (1 + X) * moved * share
+    terms["sums"] = X * p
+    terms["underflow"] = (1 + X) * row.lost[..., None] + 4 * model.tiny
+    return p, {name: np.where(kept, part * _UP + _SMALL, 0.0) for name, part in terms.items()}
 
 
 def forward_weights(
     facts: Facts, model: PrecisionModel, keys: int, *, omit: Collection[str] = ()
 ) -> Bound:
     """Allowance of every weight, shapes (G, L, S), a sink left out; `facts.out` are the weights."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         row = row_terms(facts, model, 2, omit)
-        kept = facts.kept
-        log_weight = np.where(kept, facts.log_weight, -np.inf)
-        zero = np.zeros_like(row.total)
-        p = np.where(kept, np.exp(log_weight) * _UP + 1e-310, 0.0)
-        grown = _grown(log_weight, zero, row.total)
-        means = {
-            name: np.sum(_weigh(log_weight, getattr(row, name)), -1, keepdims=True)
-            for name in ("scores", "shift", "exp", "total")
-        }
-        h_max = np.max(row.total, -1, initial=0.0, where=kept)[..., None]
-        moved = np.fmin(
-            np.tanh(h_max / 2),
-            np.exp(means["total"]) * (grown * (1 - p * 0.5) + p * grown.sum(-1, keepdims=True)),
-        )
-        X = row.normalise[..., None]
-        terms = dict.fromkeys(TERMS, np.zeros(kept.shape))
-        whole = row.total + means["total"]
-        for name in ("scores", "shift", "exp"):
-            part = getattr(row, name) + means[name]
-            usable = np.isfinite(whole) & (whole > 0)
-            fallback = 1.0 if name == "scores" else 0.0
-            share = np.where(usable, part / np.where(usable, whole, 1.0), fallback)
-            terms[name] = (1 + X) * moved * share
-        terms["sums"] = X * p
-        terms["underflow"] = (1 + X) * row.lost[..., None] + 4 * model.tiny
-        stored = model.weights_stored
+        p, terms = weight_errors(facts, model, row)
+        kept, stored = facts.kept, model.weights_stored
         if stored is not None and "weights" not in omit:
             fmt = get_format(stored)
-            before = sum(terms.values(), np.zeros(kept.shape))
+            before = total_of(terms)
             lost = np.ldexp(half_quantum(fmt), -model.weights_scale)
-            terms["weights"] = fmt.unit_roundoff * (p + before) + lost
+            terms["weights"] = np.where(kept, fmt.unit_roundoff * (p + before) + lost, 0.0) * _UP
         if model.output not in (model.accumulate, stored) and "output" not in omit:
             fmt = get_format(model.output)
-            before = sum(terms.values(), np.zeros(kept.shape))
-            terms["output"] = fmt.unit_roundoff * (p + before) + half_quantum(fmt)
-        terms = {name: np.where(kept, part * _UP + _SMALL, 0.0) for name, part in terms.items()}
+            before = total_of(terms)
+            cast = fmt.unit_roundoff * (p + before) + half_quantum(fmt)
+            terms["output"] = np.where(kept, cast, 0.0) * _UP
     return _finish(facts, model, row, {name: part[..., :keys] for name, part in terms.items()})
 
 
 def forward_lse(facts: Facts, model: PrecisionModel, *, omit: Collection[str] = ()) -> Bound:
     """Allowance of the log-sum-exp of every row, shapes (G, L, 1)."""
     u = model.unit
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         row = row_terms(facts, model, 2, omit)
         log_weight = np.where(facts.kept, facts.log_weight, -np.inf)
         moved = np.log1p(np.sum(_grown(log_weight, np.zeros_like(row.total), row.total), -1))
@@ -471,19 +495,28 @@ def forward_lse(facts: Facts, model: PrecisionModel, *, omit: Collection[str] = 
         }
         whole = sum(means.values(), np.zeros(moved.shape))
         for name, mean in means.items():
-            usable = np.isfinite(whole) & (whole > 0)
-            fallback = 1.0 if name == "scores" else 0.0
-            terms[name] = moved * np.where(usable, mean / np.where(usable, whole, 1.0), fallback)
+            terms[name] = moved * _part_of(mean, whole, name)
         if "sums" not in omit:
             terms["sums"] = row.log_sum_error + _log_and_add(facts, model, moved, row.log_sum)
             if model.exp2_shift:  # the maximum is multiplied by the scale after the softmax
                 terms["sums"] = terms["sums"] + 3 * u * row.top
         if model.output != model.accumulate and "output" not in omit:
             fmt = get_format(model.output)
-            before = sum(terms.values(), np.zeros(moved.shape))
+            before = total_of(terms)
             terms["output"] = fmt.unit_roundoff * (facts.lse_abs + before) + half_quantum(fmt)
         terms = {name: (part * _UP + _SMALL)[..., None] for name, part in terms.items()}
     return _finish(facts, model, row, terms)
+
+
+def total_of(terms: dict[str, Floats]) -> Floats:
+    """Sum of the terms."""
+    return sum(terms.values(), np.zeros(terms["scores"].shape))
+
+
+def _part_of(part: Floats, whole: Floats, name: str) -> Floats:
+    """``part / whole``; where that says nothing, all of it is the scores'."""
+    usable = np.isfinite(whole) & (whole > 0)
+    return np.where(usable, part / np.where(usable, whole, 1.0), float(name == "scores"))
 
 
 def _finish(
@@ -494,7 +527,7 @@ def _finish(
     reason: NDArray[np.uint8] | None = None,
 ) -> Bound:
     """Sum the terms and say where nothing is claimed."""
-    total = sum(terms.values(), np.zeros(terms["scores"].shape))
+    total = total_of(terms)
     if reason is None:
         reason = np.broadcast_to(row.reason[..., None], total.shape).copy()
     reason[(reason == 0) & ~np.isfinite(total)] = VACUOUS
@@ -544,12 +577,12 @@ def _meet_values(
     ) + 4 * model.tiny
     if "underflow" in omit:
         terms["underflow"] = np.zeros(shape)
-    before = sum(terms.values(), np.zeros(shape))
+    before = total_of(terms)
     out_format = get_format(model.output)
     if model.output != model.accumulate and "output" not in omit:
         terms["output"] = out_format.unit_roundoff * (out_abs + before) + half_quantum(out_format)
     terms = {name: part * _UP + _SMALL for name, part in terms.items()}
-    total = sum(terms.values(), np.zeros(shape))
+    total = total_of(terms)
 
     reason = np.broadcast_to(row.reason[..., None], shape).copy()
     acc = get_format(model.accumulate)
@@ -628,10 +661,7 @@ def _share(
             for each in names
         }
         whole, part = sum(largest.values()), largest[name]
-    fallback = 1.0 if name == "scores" else 0.0
-    usable = np.isfinite(whole) & (whole > 0)
-    share = np.where(usable, part / np.where(usable, whole, 1.0), fallback)
-    return np.asarray(share)
+    return _part_of(_array(part), _array(whole), name)
 
 
 def _absolute_sum(facts: Facts) -> Floats:
@@ -641,15 +671,20 @@ def _absolute_sum(facts: Facts) -> Floats:
 
 def in_format(facts: Facts, model: PrecisionModel) -> NDArray[np.bool_]:
     """Whether every input of a head is a number of the model's input format, (G,)."""
-    if model.input == "float64":
-        return np.ones(facts.out.shape[0], bool)
-    fmt = FORMATS[model.input]
-    good = np.ones(facts.out.shape[0], bool)
+    good = np.ones(len(facts.query), bool)
     for array in (facts.query, facts.key, facts.value):
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            exp = np.frexp(array)[1]
-            step = np.maximum(exp - fmt.precision, fmt.emin - fmt.precision + 1)
-            units = np.ldexp(array, -step)
-            exact = (units == np.rint(units)) & (np.abs(array) <= fmt.largest_finite)
-        good &= exact.reshape(len(good), -1).all(-1)
+        good &= exact_in(array, model.input)
     return good
+
+
+def exact_in(array: Floats, name: str) -> NDArray[np.bool_]:
+    """Whether all numbers of each head are numbers of a format, (G,)."""
+    if name == "float64":
+        return np.ones(len(array), bool)
+    fmt = FORMATS[name]
+    with np.errstate(all="ignore"):
+        exp = np.frexp(array)[1]
+        step = np.maximum(exp, fmt.emin + 1) - fmt.precision
+        units = np.ldexp(array, -step)
+        exact = (units == np.rint(units)) & (np.abs(array) <= fmt.largest_finite)
+    return np.asarray(exact.reshape(len(array), -1).all(-1))

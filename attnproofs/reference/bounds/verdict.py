@@ -87,7 +87,8 @@ class Allowance:
             measured = np.abs((given - mid) - low)
             measured = np.where(np.isnan(measured), np.inf, measured)
             slack = radius + measured * 2.0**-50 + 2.0**-1074 * (measured != 0)
-            reject = (measured - slack > self.total) & self.covered
+            beyond = np.where(np.isinf(measured), np.inf, measured - slack) > self.total
+            reject = beyond & self.covered
             fits = (measured + slack <= self.total) | ((measured == 0) & (radius == 0))
         fits &= self.covered
         reason = np.where(self.covered & ~reject & ~fits, WIDE, self.reason).astype(np.uint8)
