@@ -304,7 +304,8 @@ def draw(
     seed
         The same seed gives the same instance.
     given
-        Values that are not to be drawn (or that random drawing would hardly find).
+        Values that are not to be drawn (or that random drawing would hardly find); a tensor may
+        be given as nested lists, the first entry at index 1.
 
     Raises
     ------
@@ -314,7 +315,7 @@ def draw(
     rng = random.Random(f"{statement.name}:{seed}")
     failures: dict[str, int] = {}
     for attempt in range(_TRIES):
-        fixed = given(rng) if given is not None else {}
+        fixed = {n: _table(v) for n, v in given(rng).items()} if given is not None else {}
         values = _draw_once(statement, rng, fixed, attempt)
         if values is None:
             failures["an empty range"] = failures.get("an empty range", 0) + 1
@@ -328,6 +329,20 @@ def draw(
         f"{statement.name}: no random instance meets the hypotheses (mostly: {worst}); "
         "give the part an `instance`"
     )
+
+
+def _table(value: Any) -> Any:
+    """Return a given value as instances hold it: nested lists are tables with indices from 1."""
+    if not isinstance(value, list):
+        return value
+    flat: dict[tuple[Any, ...], Any] = {}
+    for k, row in enumerate(value, 1):
+        inner = _table(row)
+        if isinstance(inner, dict):
+            flat.update({(k, *rest): x for rest, x in inner.items()})
+        else:
+            flat[k,] = inner
+    return flat
 
 
 def _draw_once(

@@ -228,7 +228,7 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
     found = ev.refute(statement, given=neighbour.instance, digits=digits)
     counterexample = lhs = rhs = ""
     if found is not None:
-        counterexample = ev.describe(found.instance)
+        counterexample = ev.describe(found.instance) or "both sides are numbers"
         lhs, rhs = _short(found.lhs), _short(found.rhs)
         if found.out_of_range:
             counterexample += " (an entry out of range counts as 0)"

@@ -411,7 +411,9 @@ class _Small:
                 self.exponentials[rest] = sympy.Symbol(f"e{len(self.exponentials)}", positive=True)
             return self.exponentials[rest] ** c
 
-        return e.replace(
+        # SymPy's number e is no exponential of 1 to it
+        whole = e.xreplace({sympy.E: single(sympy.Integer(1))})
+        return whole.replace(
             lambda x: isinstance(x, sympy.exp),
             lambda x: sympy.Mul(*(single(a) for a in sympy.Add.make_args(sympy.expand(x.args[0])))),
         )
