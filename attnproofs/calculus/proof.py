@@ -428,7 +428,8 @@ class Proof:
                 try:
                     step = self._either_way(cursor, attempt, relation, rule, path, args)
                 except Refused as error:
-                    refusal = error
+                    # what the rule says at the smallest place is what a reader needs to know
+                    refusal = error if length == len(place.path) else refusal
                     continue
                 steps.append(step)
                 cursor = attempt
@@ -454,10 +455,13 @@ class Proof:
     ) -> dict[str, Any]:
         try:
             return self._try(before, after, relation, rule, path, args)
-        except Refused:
+        except Refused as refusal:
             if relation != "=" or rule == "ring":
                 raise
-            return self._try(before, after, relation, rule, path, args, back=True)
+            try:
+                return self._try(before, after, relation, rule, path, args, back=True)
+            except Refused:
+                raise refusal from None
 
     def _rewrite(
         self, h: Hint, cursor: Term, relation: str, goal: Term
@@ -549,7 +553,10 @@ class Proof:
         while progress:
             progress = False
             for place in positions(self.ctx, cursor):
-                if any(place.path[: len(d)] == d for d in done):
+                # one pass: neither inside what was rewritten, nor around it
+                if any(
+                    place.path[: len(d)] == d or d[: len(place.path)] == place.path for d in done
+                ):
                     continue
                 outcome = self._first_accepted(h, cursor, relation, place, instances)
                 if isinstance(outcome, Refused):
@@ -557,10 +564,10 @@ class Proof:
                     continue
                 if outcome is None:
                     continue
-                done.append(place.path)
                 accepted += 1
                 if only is not None and accepted - 1 != only:
                     continue
+                done.append(place.path)
                 cursor, step = outcome
                 steps.append(step)
                 progress = only is None and relation == "="

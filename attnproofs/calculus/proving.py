@@ -225,7 +225,10 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
         )
         if neighbour.because and neighbour.because not in refused:
             refused = ""
-    found = ev.refute(statement, given=neighbour.instance, digits=digits)
+    try:
+        found = ev.refute(statement, given=neighbour.instance, digits=digits)
+    except ev.NoInstance:
+        found = None
     counterexample = lhs = rhs = ""
     if found is not None:
         counterexample = ev.describe(found.instance) or "both sides are numbers"

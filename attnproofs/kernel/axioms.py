@@ -52,7 +52,7 @@ AXIOMS: Mapping[str, Axiom] = {
         Axiom("indicator", "[c] is 1 where c holds and 0 elsewhere.",
               "Two-valued logic of integer comparisons.", f"{_ENDERTON}, 1.2"),
         Axiom("expectation", "E is linear on polynomials in random variables with finite moments, "
-              "and E 1 = 1.", "What expectation is.", f"{_DURRETT}, 1.6"),
+              "E 1 = 1, and E t >= 0 where t >= 0.", "What expectation is.", f"{_DURRETT}, 1.6"),
         Axiom("independence", "E(f g) = E f E g for independent blocks.",
               "Definition of independence, with finite moments.", f"{_DURRETT}, 2.1.5"),
         Axiom("derivative", "Partial derivatives of coordinates, +, *, 1/x, exp, log, finite sums.",

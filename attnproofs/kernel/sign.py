@@ -78,6 +78,12 @@ def _by_syntax(ctx: Context, t: Term) -> Signs:
             return _sign_of_product(ctx, t[1:])
         case "sum":
             return _sign_of_range(ctx, t)
+        case "E":
+            inner = signs(ctx.below_expectation(), t[1])
+            for side in (_NONNEGATIVE, frozenset({-1, 0})):
+                if inner <= side:
+                    return side
+            return _ANY
         case "app" if definition_of(ctx.statement, t).recursion is None:
             return signs(ctx, unfolded(ctx.statement, t))
         case _:

@@ -37,7 +37,7 @@ def locations() -> dict[str, str]:
         file.stem: chapter
         for chapter in CHAPTERS
         for file in sorted((root / chapter).glob("*.py"))
-        if file.stem != "__init__"
+        if not file.stem.startswith("_")
     }
 
 
