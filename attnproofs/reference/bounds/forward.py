@@ -108,6 +108,7 @@ def row_terms(
     n = kept.sum(-1).astype(np.float64)
     products, scaled, bias = _magnitudes(facts, tier)
     delta, highest = _score_error(facts, model, tier, products=products, scaled=scaled, bias=bias)
+    lse_abs = facts.lse_abs
     if tier == 2:
         drop, drop_low, score, top = (
             facts.drop,
@@ -120,6 +121,7 @@ def row_terms(
         top = np.max(score, -1, initial=0.0, where=kept)
         drop, drop_low = np.broadcast_to(2 * top[..., None], kept.shape), np.zeros(kept.shape)
         n = np.full_like(n, size) if tier == 0 else n
+        lse_abs = top + np.log(np.maximum(n, 1))
     if "scores" in omit:
         delta = np.zeros_like(delta)
 
@@ -140,16 +142,17 @@ def row_terms(
     shift = u * reach
     shift_top = np.zeros_like(top)
     if model.exp2_shift:
-        largest = np.maximum(score + delta, top_hat[..., None])
+        largest = np.maximum(score + delta, top_hat[..., None]) + model.shift_slack
         shift = (2 * u + u * u) * reach + (u + u * u) * largest
         shift_top = (u + u * u) * top_hat
     if model.flush_subnormals:
-        shift = shift + tiny
+        shift = shift + tiny * passes
     sum_roundings = np.maximum(n - 1, 0) + rescales + (1 if model.renormalised_tiles else 0)
     log_sum = np.log(np.maximum(n, 1)) + sum_roundings * np.log1p(u) + shift_top + exp_top + 1
+    log_sum = log_sum + model.shift_slack
     by_lse = model.exp_of_lse or recomputed
     if by_lse:
-        shift = shift + (u * log_sum + 2 * u * u * facts.lse_abs)[..., None]
+        shift = shift + (u * log_sum + 2 * u * u * lse_abs)[..., None]
     if "shift" in omit:
         shift, shift_top = np.zeros_like(shift), np.zeros_like(shift_top)
     if "exp" in omit:
@@ -169,17 +172,21 @@ def row_terms(
     # least value of the sum of exponentials: the row maximum alone
     least = np.exp(-(shift_top + exp_top + model.shift_slack))
     if by_lse:
-        least = least / np.maximum(n, 1)
-    lost_sum = 2 * (n + rescales + 2) * tiny / least
+        least = least * np.exp(-log_sum)
+    # absolute errors are multiplied by later factors 1 + delta
+    grown_tiny = tiny * (1 + grow(sum_roundings, u)) / least
+    lost_sum = 2 * (n * (2 + rescales) + 2) * grown_tiny
     vacuous = lost_sum >= 0.5
     log_sum_error = _log_shrink(sum_roundings, u) + 2 * np.where(vacuous, 0.0, lost_sum)
     divide = float(grow(model.division_roundings, u))
     log_normalise = np.log1p(divide) + log_sum_error
     if by_lse:
         own = total if recomputed else shift + exp
-        route = _lse_route(facts, model, tier, total=total, own=own, log_sum=log_sum)
-        if recomputed:  # the lse may be scaled to base 2, in two roundings
-            route = route + 2.2 * u * (facts.lse_abs + log_sum)
+        route = _lse_route(
+            facts, model, tier, total=total, own=own, log_sum=log_sum, lse_abs=lse_abs
+        )
+        if recomputed:  # maximum and lse may be scaled to and from base 2
+            route = route + 5.5 * u * (lse_abs + log_sum)
         log_normalise = np.maximum(log_normalise, route + log_sum_error)
     normalise = np.expm1(log_normalise)
 
@@ -196,11 +203,11 @@ def row_terms(
         normalise, values = np.zeros_like(normalise), np.zeros_like(values)
     weights = (1 + values) * (0.0 if model.sum_of_stored else stored_unit)
 
-    lost = 2 * n * (2 + rescales) * tiny / least
+    lost = 2 * n * (2 + rescales) * grown_tiny
     stored_lost = n * stored_tiny / least
     if model.sum_of_stored:
         lost, stored_lost = lost + stored_lost, np.zeros_like(stored_lost)
-    product_lost = 2 * (value_roundings + n + 2) * tiny / least
+    product_lost = 2 * (value_roundings + n + 2) * grown_tiny * (1 + values)
 
     reason = np.zeros(kept.shape[:-1], np.uint8)
     reason[vacuous] = VACUOUS
@@ -213,7 +220,18 @@ def row_terms(
     )
     too_high = np.max(highest, -1, initial=0.0, where=kept)
     reason[(np.maximum(too_high, top_hat) * 1.4427 * _UP >= ceiling)] = OVERFLOW
-    reason[np.max(n, initial=0.0) * 4 * _UP >= ceiling] = OVERFLOW
+    reason[
+        n * 4 * np.exp(model.shift_slack) * _UP >= get_format(model.accumulate).largest_finite
+    ] = OVERFLOW
+    if model.weights_stored is not None:
+        most = np.exp(shift_top + exp_top + model.shift_slack) * 2.0**model.weights_scale
+        reason[most * _UP >= get_format(model.weights_stored).largest_finite] = OVERFLOW
+    if model.scale_on_inputs:
+        inputs = np.maximum(
+            np.abs(facts.query).max((-2, -1), initial=0.0),
+            np.abs(facts.key).max((-2, -1), initial=0.0),
+        )
+        reason[(inputs * max(1.0, abs(facts.scale)) * 2 >= ceiling)] = OVERFLOW
     reason[~kept_any] = EMPTY
     return RowTerms(
         scores=delta,
@@ -357,6 +375,7 @@ def _lse_route(
     total: Floats,
     own: Floats,
     log_sum: Floats,
+    lse_abs: Floats,
 ) -> Floats:
     """What weights ``exp(score - lse)`` can fail to add up to 1, as a logarithm.
 
@@ -370,13 +389,13 @@ def _lse_route(
     else:
         moved = np.expm1(np.max(2 * own, -1, initial=0.0, where=facts.kept))
         drift = np.max(total, -1, initial=0.0, where=facts.kept)
-    return _array(np.log1p(moved) + _log_and_add(facts, model, drift, log_sum))
+    return _array(np.log1p(moved) + _log_and_add(model, drift, log_sum, lse_abs))
 
 
-def _log_and_add(facts: Facts, model: PrecisionModel, drift: Floats, log_sum: Floats) -> Floats:
+def _log_and_add(model: PrecisionModel, drift: Floats, log_sum: Floats, lse_abs: Floats) -> Floats:
     """Rounding errors of ``max + log(sum)`` when the sum is off by `drift` in its logarithm."""
     u = model.unit
-    largest = facts.lse_abs + drift + 2 * log_sum
+    largest = lse_abs + drift + 2 * log_sum
     return _array(model.log_error * u * log_sum + 1.1 * u * largest + 2 * model.tiny)
 
 
@@ -497,7 +516,9 @@ def forward_lse(facts: Facts, model: PrecisionModel, *, omit: Collection[str] = 
         for name, mean in means.items():
             terms[name] = moved * _part_of(mean, whole, name)
         if "sums" not in omit:
-            terms["sums"] = row.log_sum_error + _log_and_add(facts, model, moved, row.log_sum)
+            terms["sums"] = row.log_sum_error + _log_and_add(
+                model, moved, row.log_sum, facts.lse_abs
+            )
             if model.exp2_shift:  # the maximum is multiplied by the scale after the softmax
                 terms["sums"] = terms["sums"] + 3 * u * row.top
         if model.output != model.accumulate and "output" not in omit:
@@ -586,7 +607,10 @@ def _meet_values(
 
     reason = np.broadcast_to(row.reason[..., None], shape).copy()
     acc = get_format(model.accumulate)
-    reach = _absolute_sum(facts) * (1 + column["values"]) * (1 + column["weights"]) * 2
+    reach = _absolute_sum(facts)
+    if model.renormalised_tiles:  # the output is multiplied by the running sum
+        reach = np.maximum(reach, facts.kept.sum(-1)[..., None] * highest)
+    reach = reach * (1 + column["values"]) * (1 + column["weights"]) * 2 * np.exp(model.shift_slack)
     reason[(reason == 0) & (reach * _UP >= acc.largest_finite)] = OVERFLOW
     reason[(reason == 0) & ((highest + total) * _UP >= out_format.largest_finite)] = OVERFLOW
     return _finish(facts, model, row, terms, reason)
