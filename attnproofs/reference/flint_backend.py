@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from math import frexp, inf, nextafter
+from math import frexp, inf
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from attnproofs.reference.fixed import max_bits
 from attnproofs.reference.inputs import Exact
 from attnproofs.reference.problem import Head
 
-_BLOCK = 128  # rows handled together
+_BLOCK = 512  # rows handled together
 
 
 @contextmanager
@@ -101,12 +101,15 @@ class ArbBalls(Balls):
 
     def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Midpoints to nearest, radii rounded up; no integers on the way."""
-        mid = list(map(float, self._values))  # python-flint rounds the midpoint to nearest
-        rad = [
-            0.0 if x.is_exact() and x == m else nextafter(float(x.rad()), inf)
-            for x, m in zip(self._values, mid)
-        ]
-        return np.array(mid, dtype=np.float64), np.array(rad, dtype=np.float64)
+        mid = np.array(list(map(float, self._values)))  # rounds midpoints to nearest
+        rad = np.array([float(x.rad()) for x in self._values])
+        exact = np.flatnonzero(rad == 0).tolist()
+        rad = np.nextafter(rad, np.inf)
+        for n in exact:
+            x = self._values[n]
+            if x.is_exact() and x == float(mid[n]):
+                rad[n] = 0.0
+        return mid, rad
 
 
 def _scaled(fraction: float, exp: int) -> int:
@@ -144,16 +147,21 @@ class Solution:
         self._floor = -2 * self._bits - 4096
         self._keys = matrix(head.k).transpose()
         self._values = matrix(head.v)
-        with precision(self._bits):
-            scale = head.scale
-            self._tau = arb(scale.num) / arb(scale.den)
-            if not scale.rational:
-                self._tau /= arb(scale.root).sqrt()
-            if head.softcap is not None:
+        scale = head.scale
+        self._tau = None
+        if scale.dyadic_exponent is not None:  # then scores are dyadic: scale the keys, exactly
+            self._exact_bits += scale.num.bit_length()
+            with precision(self._exact_bits):
+                self._keys *= arb(scale.num) / arb(scale.den)
+        else:
+            with precision(self._bits):
+                self._tau = arb(scale.num) / arb(scale.den) / arb(scale.root).sqrt()
+        if head.softcap is not None:
+            with precision(self._bits):
                 self._cap = arb(head.softcap.numerator) / arb(head.softcap.denominator)
 
     def _blocks(self) -> Iterator[tuple[int, list[list[arb]], list[list[arb]] | None]]:
-        """Blocks of rows: first row, exact dot products, exact biases."""
+        """Blocks of rows: first row, dot products (scaled where `_tau` is None), biases, exact."""
         head = self.head
         for start in range(0, head.L, _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -168,7 +176,7 @@ class Solution:
 
     def _score(self, x: arb, b: arb | None) -> arb:
         """One score from its exact dot product and bias."""
-        s = x * self._tau
+        s = x if self._tau is None else x * self._tau
         if self.head.softcap is not None:
             s = self._cap * (s / self._cap).tanh()
         return s if b is None else s + b
@@ -177,12 +185,17 @@ class Solution:
         """Weights before normalisation, and the score that was taken as the shift."""
         tau = self._tau
         if self.head.softcap is None and b is None:
-            peak = max(x) if self.head.scale.num > 0 else min(x)
+            if tau is None:
+                peak = max(x)
+                return [(y - peak).exp() for y in x], peak
+            peak = max(x) if tau > 0 else min(x)
             return [((y - peak) * tau).exp() for y in x], peak * tau
         s = [self._score(y, None if b is None else b[n]) for n, y in enumerate(x)]
         top = max(range(len(s)), key=s.__getitem__)
         if self.head.softcap is None and b is not None:
             x0, b0 = x[top], b[top]
+            if tau is None:
+                return [((y - x0) + (c - b0)).exp() for y, c in zip(x, b)], s[top]
             return [((y - x0) * tau + (c - b0)).exp() for y, c in zip(x, b)], s[top]
         shift = s[top]
         ties = [bool(y == x[top]) and (b is None or bool(b[n] == b[top])) for n, y in enumerate(x)]
@@ -193,10 +206,10 @@ class Solution:
         """For each block: weights before normalisation, their sums, the shifts."""
         S = self.head.S
         zero = arb(0)
+        ones = arb_mat(S, 1, [1] * S)
         out = []
         for start, x, bias in self._blocks():
             flat: list[arb] = []
-            sums: list[arb] = []
             shifts: list[arb] = []
             with precision(self._bits):
                 for n, row in enumerate(x):
@@ -204,23 +217,21 @@ class Solution:
                     b = None if bias is None else bias[n]
                     if not js:
                         flat += [zero] * S
-                        sums.append(zero)
                         shifts.append(zero)
                         continue
                     if len(js) < S:
                         row = [row[j] for j in js]
                         b = None if b is None else [b[j] for j in js]
                     weights, shift = self._row(row, b)
-                    total = sum(weights, zero)
                     if len(js) < S:
                         full = [zero] * S
                         for j, w in zip(js, weights):
                             full[j] = w
                         weights = full
                     flat += weights
-                    sums.append(total)
                     shifts.append(shift)
-            out.append((arb_mat(len(x), S, flat), sums, shifts))
+                W = arb_mat(len(x), S, flat)
+                out.append((W, (W * ones).entries(), shifts))
         return out
 
     def output(self) -> Balls:
