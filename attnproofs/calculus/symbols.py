@@ -343,6 +343,7 @@ class Scope:
         self._declared: list[Declared] = []
         self._hypotheses: list[Hypothesis] = []
         self._independent: list[tuple[str, ...]] = []
+        self._used: set[str] = set()
 
     def __getitem__(self, names: str) -> Any:
         """Return declared symbols by name: one, or a tuple for ``scope["n s"]``."""
@@ -420,6 +421,10 @@ class Scope:
         )
         return witness
 
+    def uses(self, *definitions: str) -> None:
+        """Make known definitions that occur in the proof, or in its lemmas, and not in the claim."""
+        self._used.update(definitions)
+
     def independent(self, *families: str) -> None:
         """Declare that the families are independent of each other (jointly)."""
         self._independent.append(families)
@@ -461,7 +466,7 @@ class Scope:
         terms += [t for h in self._hypotheses for t in (h.lhs, h.rhs) if t is not None]
         names = {
             u[1] for t in terms for u in subterms(t[2] if t[0] == "lam" else t) if u[0] == "app"
-        }
+        } | self._used
         return Statement(
             self.name,
             tuple(self._declared),

@@ -159,11 +159,10 @@ def _witnesses(ctx: Context, axis: ix.Axis, body: Term) -> Iterator[ix.Index]:
     if all(u[0] != "ind" for u in subterms(body)):
         return
     names = sorted(free_variables(body) | free_variables(("sum", axis, ("q", 0, 1))))
+    names += [d.name for d in ctx.statement.declared if d.kind == "index"]
     indices: list[ix.Index] = [ix.var(n) for n in names]
     for d in ctx.statement.declared:
-        if d.kind == "index":
-            indices.append(ix.var(d.name))
-        elif d.kind == "function":
+        if d.kind == "function":
             if not d.axes:
                 indices.append(ix.atom(("f", d.name, ())))
             elif len(d.axes) == 1:
