@@ -332,8 +332,13 @@ def _index(p: ix.Index, t: ix.Index, values: Values, kinds: Mapping[str, str]) -
             yield values
         return
     alone = ix.as_atom(q)
-    if alone is not None and not mentions_bound(t):
+    if alone is not None and alone[0] == "v" and not mentions_bound(t):
         yield {**values, unknown[0]: ("int", t)}
+        return
+    other = ix.as_atom(t) if not ix.is_pair(t) else None
+    if alone is not None and alone[0] == "f":
+        if other is not None and other[:2] == alone[:2]:
+            yield from _indices(alone[2], other[2], values, kinds)
         return
     if len(unknown) > 1 or ix.is_pair(t):
         yield values

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from typing import Any
 
 from attnproofs.kernel import index as ix
 from attnproofs.kernel.index import Axis, Cond, Index, Poly
@@ -41,7 +42,8 @@ class Context:
     """
 
     __slots__ = (
-        "_cache",
+        "_known",
+        "_memory",
         "differentiated",
         "facts",
         "level",
@@ -63,6 +65,7 @@ class Context:
         level: int = 0,
         differentiated: frozenset[str] = frozenset(),
         random: bool = False,
+        memory: dict[tuple[Cond, ...], dict[Any, bool]] | None = None,
     ) -> None:
         self.statement = statement
         self.facts = facts
@@ -72,7 +75,10 @@ class Context:
         self.level = level
         self.differentiated = differentiated
         self.random = random
-        self._cache: dict[Cond, bool] = {}
+        # entailment depends on the statement and the facts alone; answers are kept for all
+        # contexts that come from one root, by their facts
+        self._memory = {} if memory is None else memory
+        self._known = self._memory.setdefault(facts, {})
 
     @classmethod
     def root(cls, statement: Statement, extra: tuple[Hypothesis, ...] = ()) -> Context:
@@ -98,6 +104,7 @@ class Context:
             "level": self.level,
             "differentiated": self.differentiated,
             "random": self.random,
+            "memory": self._memory,
         }
         facts = changes.pop("facts", self.facts)
         relations = changes.pop("relations", self.relations)
@@ -142,7 +149,7 @@ class Context:
 
     def in_statement(self, statement: Statement) -> Context:
         """Return this context for a statement that declares more."""
-        inner = self._with()
+        inner = self._with(memory={})
         inner.statement = statement
         return inner
 
@@ -169,12 +176,10 @@ class Context:
 
     def holds(self, c: Cond, depth: int = 0) -> bool:
         """Tell whether the known facts entail the condition `c`."""
-        if depth == 0 and c in self._cache:
-            return self._cache[c]
-        result = self._holds(c, depth)
-        if depth == 0:
-            self._cache[c] = result
-        return result
+        key = (c, depth)
+        if key not in self._known:
+            self._known[key] = self._holds(c, depth)
+        return self._known[key]
 
     def _holds(self, c: Cond, depth: int) -> bool:
         if c in self.facts:
@@ -216,12 +221,10 @@ class Context:
 
     def absurd(self, depth: int = 0) -> bool:
         """Tell whether the known facts contradict each other, so that nothing is left to prove."""
-        if depth == 0:
-            key: Cond = ("ge", ix.const(-1))
-            if key not in self._cache:
-                self._cache[key] = self._nonnegative(ix.const(-1), 0, everything=True)
-            return self._cache[key]
-        return self._nonnegative(ix.const(-1), depth, everything=True)
+        key = ("absurd", depth)
+        if key not in self._known:
+            self._known[key] = self._nonnegative(ix.const(-1), depth, everything=True)
+        return self._known[key]
 
     def in_axis(self, i: Index, axis: Axis) -> str:
         """Return "" when the index `i` is shown to lie in `axis`, else what is missing."""

@@ -50,8 +50,10 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Pairs that a causal mask keeps", "ko": "인과 마스크가 남기는 쌍의 수"},
     prose={
-        "en": "Token i may look at i tokens, itself included, so T(T+1)/2 pairs are kept. That is a little more than half: the diagonal is kept whole.",
-        "ko": "i번 토큰은 자신을 포함하여 i개의 토큰을 볼 수 있으므로 남는 쌍은 T(T+1)/2개입니다. 대각이 모두 남기 때문에 절반보다 조금 많습니다.",
+        "en": "Token i may look at i tokens, itself included, so T(T+1)/2 pairs are kept. That "
+        "is a little more than half: the diagonal is kept whole.",
+        "ko": "i번 토큰은 자신을 포함하여 i개의 토큰을 볼 수 있으므로 남는 쌍은 "
+        "T(T+1)/2개입니다. 대각이 모두 남기 때문에 절반보다 조금 많습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -64,7 +66,8 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$T=4$: $10$ of $16$; $T=8192$: $33\,558\,528$ of $67\,108\,864$.",
-        "ko": r"$T=4$이면 $16$개 중 $10$개, $T=8192$이면 $67\,108\,864$개 중 $33\,558\,528$개입니다.",
+        "ko": r"$T=4$이면 $16$개 중 $10$개, $T=8192$이면 $67\,108\,864$개 중 "
+        r"$33\,558\,528$개입니다.",
     },
     references=("vaswani2017",),
 )
@@ -72,4 +75,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

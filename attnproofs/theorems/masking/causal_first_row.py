@@ -58,13 +58,21 @@ def strict(s: Scope) -> Claim:
     return eq(weights(array(T, lambda l: ind(l < 1)), S[1])[1], 1)
 
 
+def attempt(p: Proof) -> None:
+    p.line(0, "unfold", "ind_val")
+    p.line(1, "ring")
+
+
 THEOREM = Theorem(
     id="causal_first_row",
     chapter="masking",
     title={"en": "The first row of causal attention", "ko": "인과 어텐션의 첫 행"},
     prose={
-        "en": "The first token has nothing before it, so all of its weight is on itself and its output is its own value, whatever the scores are. The row of weights starts with 1 and continues with zeros.",
-        "ko": "첫 토큰 앞에는 아무것도 없으므로 가중치는 모두 자기 자신에게 가고, 스코어와 관계없이 출력은 자기 밸류와 같습니다. 가중치의 첫 행은 1로 시작하고 나머지는 0입니다.",
+        "en": "The first token has nothing before it, so all of its weight is on itself and "
+        "its output is its own value, whatever the scores are. The row of weights starts with "
+        "1 and continues with zeros.",
+        "ko": "첫 토큰 앞에는 아무것도 없으므로 가중치는 모두 자기 자신에게 가고, 스코어와 "
+        "관계없이 출력은 자기 밸류와 같습니다. 가중치의 첫 행은 1로 시작하고 나머지는 0입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -82,12 +90,15 @@ THEOREM = Theorem(
                 "ko": "대각까지 지우는 엄격한 마스크에서도 같다",
             },
             statement=strict,
-            because="a divisor may be zero",
+            attempt=attempt,
+            because="the two sides are not equal by ring",
         ),
     ),
     numbers={
-        "en": r"$T=3$, all scores 0: rows $(1,0,0)$, $(\frac12,\frac12,0)$, $(\frac13,\frac13,\frac13)$.",
-        "ko": r"$T=3$이고 스코어가 모두 0이면 각 행은 $(1,0,0)$, $(\frac12,\frac12,0)$, $(\frac13,\frac13,\frac13)$입니다.",
+        "en": r"$T=3$, all scores 0: rows $(1,0,0)$, $(\frac12,\frac12,0)$, "
+        r"$(\frac13,\frac13,\frac13)$.",
+        "ko": r"$T=3$이고 스코어가 모두 0이면 각 행은 $(1,0,0)$, $(\frac12,\frac12,0)$, "
+        r"$(\frac13,\frac13,\frac13)$입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )
@@ -95,4 +106,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

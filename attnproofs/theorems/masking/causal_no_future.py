@@ -14,6 +14,7 @@ from attnproofs.calculus import (
     causal_attention,
     dot,
     eq,
+    exp,
     ind,
     lemma,
     scores,
@@ -62,9 +63,7 @@ def proof(p: Proof) -> None:
         row = softmax(array(i, lambda l: dot(Q[i], K[l]) / sqrt(d)))
         return Sum(i, lambda j: row[j] * V[j, c])
 
-    p.line(
-        line(X @ W_Q, X @ W_K, X @ W_V), lemma(causal_row), "unfold:scores"
-    )
+    p.line(line(X @ W_Q, X @ W_K, X @ W_V), lemma(causal_row), "unfold:scores")
     p.line(line(X @ W_Q, X @ W_K, Y @ W_V), lemma(projection_agrees, i=i, X=X, Y=Y, W=W_V))
     p.line(line(X @ W_Q, Y @ W_K, Y @ W_V), lemma(projection_agrees, i=i, X=X, Y=Y, W=W_K))
     p.line(line(Y @ W_Q, Y @ W_K, Y @ W_V), lemma(projection_agrees, i=i, X=X, Y=Y, W=W_Q))
@@ -110,15 +109,18 @@ def attempt_unmasked(p: Proof) -> None:
 
 
 def strict(s: Scope) -> Claim:
-    declare(s)
-    agree_until(s, s["i"])
-    T, X, Y, W_Q, W_K, W_V, i, c = s["T X Y W_Q W_K W_V i c"]
+    T = s.dimension("T")
+    S = s.tensor("S", T, T)
+    i = s.index("i", T)
+    row = weights(array(T, lambda l: ind(l < i)), S[i])
+    return eq(Sum(T, lambda j: row[j]), 1)
 
-    def before(Z: Array) -> Expr:
-        row = weights(array(T, lambda l: ind(l < i)), scores(Z @ W_Q, Z @ W_K)[i])
-        return Sum(T, lambda j: row[j] * (Z @ W_V)[j, c])
 
-    return eq(before(X), Sum(i, lambda j: (Y @ W_V)[j, c]) / i)
+def attempt_strict(p: Proof) -> None:
+    T, S, i = p["T S i"]
+    Z = Sum(T, lambda l: ind(l < i) * exp(S[i, l]))
+    p.line(Z / Z, "unfold", "sum_scale")
+    p.line(1, "ring")
 
 
 THEOREM = Theorem(
@@ -126,8 +128,13 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Causality", "ko": "인과성"},
     prose={
-        "en": "If two inputs agree on tokens 1..i, their causal outputs agree at token i: what comes later reaches it neither through the scores nor through the values. This is what allows all positions to be trained at once, and keys and values to be cached when decoding.",
-        "ko": "두 입력이 1번부터 i번 토큰까지 같으면 i번 토큰의 인과 어텐션 출력도 같습니다. 뒤에 오는 것은 스코어로도 밸류로도 영향을 주지 못합니다. 모든 위치를 한꺼번에 학습할 수 있고, 디코딩할 때 키와 밸류를 캐시에 남겨 둘 수 있는 것은 이 성질 덕분입니다.",
+        "en": "If two inputs agree on tokens 1..i, their causal outputs agree at token i: what "
+        "comes later reaches it neither through the scores nor through the values. This is "
+        "what allows all positions to be trained at once, and keys and values to be cached "
+        "when decoding.",
+        "ko": "두 입력이 1번부터 i번 토큰까지 같으면 i번 토큰의 인과 어텐션 출력도 같습니다. "
+        "뒤에 오는 것은 스코어로도 밸류로도 영향을 주지 못합니다. 모든 위치를 한꺼번에 학습할 "
+        "수 있고, 디코딩할 때 키와 밸류를 캐시에 남겨 둘 수 있는 것은 이 성질 덕분입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -148,16 +155,19 @@ THEOREM = Theorem(
         ),
         FalseNeighbour(
             title={
-                "en": "a strict mask (j < i) also gives weights, the same for every row",
-                "ko": "엄격한 마스크(j < i)로도 모든 행에서 가중치가 정해진다",
+                "en": "a strict mask (j < i) does as well: its weights sum to one in every row",
+                "ko": "엄격한 마스크(j < i)를 써도 모든 행에서 가중치의 합이 1이다",
             },
             statement=strict,
+            attempt=attempt_strict,
             because="a divisor may be zero",
         ),
     ),
     numbers={
-        "en": r"$T=3$, $V=(1,2,3)$, zero scores: $O=(1,\ 1.5,\ 2)$; with $V=(1,2,300)$: $O=(1,\ 1.5,\ 101)$.",
-        "ko": r"$T=3$, $V=(1,2,3)$이고 스코어가 0이면 $O=(1,\ 1.5,\ 2)$이고, $V=(1,2,300)$이면 $O=(1,\ 1.5,\ 101)$입니다.",
+        "en": r"$T=3$, $V=(1,2,3)$, zero scores: $O=(1,\ 1.5,\ 2)$; with $V=(1,2,300)$: "
+        r"$O=(1,\ 1.5,\ 101)$.",
+        "ko": r"$T=3$, $V=(1,2,3)$이고 스코어가 0이면 $O=(1,\ 1.5,\ 2)$이고, $V=(1,2,300)$이면 "
+        r"$O=(1,\ 1.5,\ 101)$입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )
@@ -165,4 +175,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -20,7 +20,6 @@ from attnproofs.calculus import (
     lemma,
     log,
     lt,
-    scores,
     softmax,
     weights,
 )
@@ -120,8 +119,16 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A masked key has weight exactly zero", "ko": "마스크된 키의 가중치는 정확히 0"},
     prose={
-        "en": "Setting a masked score to minus infinity before softmax gives the weight 0 exactly, because the exponential of minus infinity is 0 and some kept key keeps the denominator positive. The second and third parts are the bridge from finite masks: with -c in place of minus infinity the weight is at most e^(s_j - s_k) e^(-c) for a kept key k, so it is below any ε as soon as c is large.",
-        "ko": "소프트맥스 앞에서 마스크된 스코어를 음의 무한대로 두면 가중치는 정확히 0이 됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 -c를 쓰면 가중치는 남은 키 k에 대해 e^(s_j - s_k) e^(-c) 이하이므로, c가 크면 어떤 ε보다도 작아집니다.",
+        "en": "Setting a masked score to minus infinity before softmax gives the weight 0 "
+        "exactly, because the exponential of minus infinity is 0 and some kept key keeps the "
+        "denominator positive. The second and third parts are the bridge from finite masks: "
+        "with -c in place of minus infinity the weight is at most e^(s_j - s_k) e^(-c) for a "
+        "kept key k, so it is below any ε as soon as c is large.",
+        "ko": "소프트맥스 앞에서 마스크된 스코어를 음의 무한대로 두면 가중치는 정확히 0이 "
+        "됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 "
+        "셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 -c를 쓰면 "
+        "가중치는 남은 키 k에 대해 e^(s_j - s_k) e^(-c) 이하이므로, c가 크면 어떤 ε보다도 "
+        "작아집니다.",
     },
     parts=(
         Part(statement, proof, instance=one_kept),
@@ -156,8 +163,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,5)$, third key masked: $(0.731,0.269,0)$. With $-10000$ added to the third instead: its weight is below $e^{3-10000}$, and 0 in float64.",
-        "ko": r"스코어 $(2,1,5)$에서 셋째 키를 마스크하면 $(0.731,0.269,0)$입니다. 대신 셋째 스코어에 $-10000$을 더하면 그 가중치는 $e^{3-10000}$보다 작고, float64에서는 0입니다.",
+        "en": r"Scores $(2,1,5)$, third key masked: $(0.731,0.269,0)$. With $-10000$ added to "
+        r"the third instead: its weight is below $e^{3-10000}$, and 0 in float64.",
+        "ko": r"스코어 $(2,1,5)$에서 셋째 키를 마스크하면 $(0.731,0.269,0)$입니다. 대신 셋째 "
+        r"스코어에 $-10000$을 더하면 그 가중치는 $e^{3-10000}$보다 작고, float64에서는 0입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )
@@ -165,4 +174,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -14,6 +14,7 @@ from attnproofs.calculus import (
     eq,
     exp,
     ind,
+    lemma,
     reindex,
     softmax,
     weights,
@@ -52,26 +53,28 @@ def proof(p: Proof) -> None:
 
 
 def all_keys(s: Scope) -> Claim:
-    n, m, keep, listed, x, k = declare(s)
+    n, _m, keep, listed, x, k = declare(s)
     masked = weights(array(n, lambda l: ind(keep(l))), x)
     return eq(masked[listed(k)], softmax(x)[listed(k)])
 
 
 def attempt(p: Proof) -> None:
-    n, keep, listed, x, k = p["n keep ρ s k"]
-    Z = Sum(n, lambda l: ind(keep(l)) * exp(x[l]))
-    p.line(exp(x[listed(k)]) / Z, "unfold", "ind_val")
-    p.line(
-        exp(x[listed(k)]) / Sum(n, lambda l: exp(x[l])),
-        reindex(lambda l: l, lambda l: l, where=keep),
-    )
+    m, listed, x, k = p["m ρ s k"]
+    p.line(softmax(array(m, lambda l: x[listed(l)]))[k], lemma(THEOREM))
+    p.line(softmax(x)[listed(k)], "unfold")
 
 
 def some_kept(rng: Random) -> dict[str, Any]:
     n = rng.randint(2, 4)
     kept = sorted(rng.sample(range(1, n + 1), rng.randint(1, n - 1)))
     place = [kept.index(j) + 1 if j in kept else 1 for j in range(1, n + 1)]
-    return {"n": n, "m": len(kept), "keep": [j in kept for j in range(1, n + 1)], "ρ": kept, "σ": place}
+    return {
+        "n": n,
+        "m": len(kept),
+        "keep": [j in kept for j in range(1, n + 1)],
+        "ρ": kept,
+        "σ": place,
+    }
 
 
 THEOREM = Theorem(
@@ -82,8 +85,12 @@ THEOREM = Theorem(
         "ko": "마스킹은 남은 키만의 소프트맥스",
     },
     prose={
-        "en": "Let ρ list the kept keys. Masked weights at the kept keys are exactly the softmax of their scores alone, as if the masked keys had never been there: they still sum to one.",
-        "ko": "남은 키를 ρ로 나열하면, 마스크한 가중치는 남은 키들의 스코어만으로 구한 소프트맥스와 정확히 같습니다. 마스크된 키가 처음부터 없던 것과 같으며, 합은 여전히 1입니다.",
+        "en": "Let ρ list the kept keys. Masked weights at the kept keys are exactly the "
+        "softmax of their scores alone, as if the masked keys had never been there: they still "
+        "sum to one.",
+        "ko": "남은 키를 ρ로 나열하면, 마스크한 가중치는 남은 키들의 스코어만으로 구한 "
+        "소프트맥스와 정확히 같습니다. 마스크된 키가 처음부터 없던 것과 같으며, 합은 여전히 "
+        "1입니다.",
     },
     parts=(Part(statement, proof, instance=some_kept),),
     false_neighbours=(
@@ -94,13 +101,15 @@ THEOREM = Theorem(
             },
             statement=all_keys,
             attempt=attempt,
-            because="sum_bij: the body is not zero outside the indices that count",
+            because="the two sides are not equal by ring",
             instance=some_kept,
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,0)$, last key masked: $(0.731,0.269,0)$, the softmax of $(2,1)$; without the mask $(0.665,0.245,0.090)$.",
-        "ko": r"스코어 $(2,1,0)$에서 마지막 키를 마스크하면 $(2,1)$의 소프트맥스인 $(0.731,0.269)$와 $0$입니다. 마스크가 없으면 $(0.665,0.245,0.090)$입니다.",
+        "en": r"Scores $(2,1,0)$, last key masked: $(0.731,0.269,0)$, the softmax of $(2,1)$; "
+        r"without the mask $(0.665,0.245,0.090)$.",
+        "ko": r"스코어 $(2,1,0)$에서 마지막 키를 마스크하면 $(2,1)$의 소프트맥스인 "
+        r"$(0.731,0.269)$와 $0$입니다. 마스크가 없으면 $(0.665,0.245,0.090)$입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )
@@ -108,4 +117,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -23,9 +23,7 @@ def statement(s: Scope) -> Claim:
     n = s.dimension("n")
     keep = s.predicate("keep", n)
     p = softmax(s.tensor("s", n))
-    return eq(
-        Sum(n, lambda j: ind(keep(j)) * p[j]), 1 - Sum(n, lambda j: ind(~keep(j)) * p[j])
-    )
+    return eq(Sum(n, lambda j: ind(keep(j)) * p[j]), 1 - Sum(n, lambda j: ind(~keep(j)) * p[j]))
 
 
 def proof(p: Proof) -> None:
@@ -68,9 +66,7 @@ def not_renormalised(s: Scope) -> Claim:
     s.kept(keep)
     x = s.tensor("s", n)
     j = s.index("j", n)
-    return eq(
-        ind(keep(j)) * softmax(x)[j], weights(array(n, lambda l: ind(keep(l))), x)[j]
-    )
+    return eq(ind(keep(j)) * softmax(x)[j], weights(array(n, lambda l: ind(keep(l))), x)[j])
 
 
 def attempt(p: Proof) -> None:
@@ -84,8 +80,12 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Masking after softmax", "ko": "소프트맥스 뒤의 마스킹"},
     prose={
-        "en": "If masked weights are set to 0 after softmax, the rest sums to one less the masked mass. Dividing by that sum gives the weights that masking before softmax gives; without the division they are too small.",
-        "ko": "소프트맥스 뒤에 마스크된 가중치를 0으로 바꾸면 나머지의 합은 1에서 마스크된 몫을 뺀 값이 됩니다. 그 합으로 나누면 소프트맥스 앞에서 마스크한 것과 같아지고, 나누지 않으면 가중치가 너무 작습니다.",
+        "en": "If masked weights are set to 0 after softmax, the rest sums to one less the "
+        "masked mass. Dividing by that sum gives the weights that masking before softmax "
+        "gives; without the division they are too small.",
+        "ko": "소프트맥스 뒤에 마스크된 가중치를 0으로 바꾸면 나머지의 합은 1에서 마스크된 "
+        "몫을 뺀 값이 됩니다. 그 합으로 나누면 소프트맥스 앞에서 마스크한 것과 같아지고, "
+        "나누지 않으면 가중치가 너무 작습니다.",
     },
     parts=(
         Part(statement, proof),
@@ -111,8 +111,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$(0.665,0.245,0.090)$ with the third masked: the rest sums to $0.910$, and $(0.665,0.245)/0.910=(0.731,0.269)$.",
-        "ko": r"$(0.665,0.245,0.090)$에서 셋째를 마스크하면 나머지의 합은 $0.910$이고, $(0.665,0.245)/0.910=(0.731,0.269)$입니다.",
+        "en": r"$(0.665,0.245,0.090)$ with the third masked: the rest sums to $0.910$, and "
+        r"$(0.665,0.245)/0.910=(0.731,0.269)$.",
+        "ko": r"$(0.665,0.245,0.090)$에서 셋째를 마스크하면 나머지의 합은 $0.910$이고, "
+        r"$(0.665,0.245)/0.910=(0.731,0.269)$입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )
@@ -120,4 +122,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

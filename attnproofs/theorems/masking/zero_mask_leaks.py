@@ -94,8 +94,12 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A zero score is not a mask", "ko": "스코어 0은 마스크가 아니다"},
     prose={
-        "en": "Multiplying scores by a 0/1 mask sets masked scores to 0, and e^0 = 1: each masked key then keeps the weight 1/(sum over kept e^s + number of masked keys). It is positive, and it grows when the kept scores are small or negative.",
-        "ko": "스코어에 0과 1의 마스크를 곱하면 마스크된 스코어가 0이 되고 e^0 = 1입니다. 그러면 마스크된 키마다 1/(남은 키의 e^s의 합 + 마스크된 키의 수)의 가중치가 남습니다. 이 값은 양수이며, 남은 스코어가 작거나 음수이면 더 커집니다.",
+        "en": "Multiplying scores by a 0/1 mask sets masked scores to 0, and e^0 = 1: each "
+        "masked key then keeps the weight 1/(sum over kept e^s + number of masked keys). It is "
+        "positive, and it grows when the kept scores are small or negative.",
+        "ko": "스코어에 0과 1의 마스크를 곱하면 마스크된 스코어가 0이 되고 e^0 = 1입니다. "
+        "그러면 마스크된 키마다 1/(남은 키의 e^s의 합 + 마스크된 키의 수)의 가중치가 남습니다. "
+        "이 값은 양수이며, 남은 스코어가 작거나 음수이면 더 커집니다.",
     },
     parts=(
         Part(statement, proof),
@@ -115,8 +119,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Kept scores $(-3,-2)$, one masked key set to 0: its weight is $1/(e^{-3}+e^{-2}+1)=0.844$.",
-        "ko": r"남은 스코어가 $(-3,-2)$이고 마스크된 키 하나를 0으로 두면, 그 가중치는 $1/(e^{-3}+e^{-2}+1)=0.844$입니다.",
+        "en": r"Kept scores $(-3,-2)$, one masked key set to 0: its weight is "
+        r"$1/(e^{-3}+e^{-2}+1)=0.844$.",
+        "ko": r"남은 스코어가 $(-3,-2)$이고 마스크된 키 하나를 0으로 두면, 그 가중치는 "
+        r"$1/(e^{-3}+e^{-2}+1)=0.844$입니다.",
     },
     references=("vaswani2017",),
 )
@@ -124,4 +130,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -78,7 +78,7 @@ def outputs(s: Scope) -> tuple[Array, tuple[Ix, ...]]:
 
 
 def concatenation(s: Scope) -> tuple[Array, tuple[Ix | Axis, ...]]:
-    T, H, d_v, d_model = s.dimensions("T H d_v d_model")
+    T, H, d_v, _d_model = s.dimensions("T H d_v d_model")
     block = flattened(H, d_v)
     return s.tensor("C", T, block), (T, block)
 
