@@ -20,7 +20,7 @@ from importlib.util import find_spec
 import ml_dtypes
 import numpy as np
 
-from attnproofs.reference import attention
+from attnproofs.reference import attention, gradients
 from tests.reference import plain
 
 BACKENDS = ("python", "flint") if find_spec("flint") else ("python",)
@@ -72,7 +72,7 @@ def data(rng, mode: str, shape, dtype) -> np.ndarray:
     return x.astype(dtype)
 
 
-def case(seed: int) -> tuple[tuple, dict, Counter]:
+def case(seed: int, tiny: bool = False) -> tuple[tuple, dict, Counter]:
     """Arguments of one call, and what kind of case it is."""
     rng = np.random.default_rng(seed)
     kinds: Counter = Counter()
@@ -88,6 +88,8 @@ def case(seed: int) -> tuple[tuple, dict, Counter]:
         if rng.random() < 0.02:
             break
         L, S, E = (max(1, n // 2) if rng.random() < 0.5 else n for n in (L, S, E))
+    if tiny:
+        L, S, E, Ev = (min(n, 3) for n in (L, S, E, Ev))
     two = not batch and Hq == 1 and rng.random() < 0.5
     parts = []
     for shape in ((Hq, L, E), (Hkv, S, E), (Hkv, S, Ev)):
@@ -200,14 +202,54 @@ def check(seed: int) -> tuple[list[str], Counter]:
     return misses, kinds
 
 
+def check_gradients(seed: int) -> tuple[list[str], Counter]:
+    """The same for `gradients`, against differences of the plain version at 600 digits."""
+    parts, options, kinds = case(seed, tiny=True)
+    rng = np.random.default_rng([seed, 2])
+    exact = [np.asarray(x).astype(np.float64) for x in parts]
+    r = attention(*parts, **options)
+    g = data(rng, MODES[rng.integers(len(MODES))], r.output.shape, np.float64)
+    sizes = [float(np.abs(x).max(initial=1.0)) for x in (*exact, g)]
+    bias = options.get("attn_mask", np.zeros(1))
+    additive = bias.dtype != np.bool_
+    if additive:
+        sizes.append(float(np.abs(np.where(np.isfinite(bias), bias, 0.0)).max(initial=1.0)))
+    if max(sizes) > 1e30:  # beyond what differences of this step resolve
+        return [], Counter({"gradients left out: too large": 1})
+    slack = Fraction(float(np.prod(sizes))) ** 2 / 10**150
+    bits = int(rng.integers(20, 300))
+    found = gradients(*parts, g, **options, precision=bits)
+    names = {"q": "dq", "k": "dk", "v": "dv"}
+    if "attn_mask" in options and additive:
+        names["attn_mask"] = "dbias"
+    if "sinks" in options:
+        names["sinks"] = "dsinks"
+    misses = []
+    for name, result in names.items():
+        expected = plain.gradient(exact, options, g, name)
+        enclosure = getattr(found, result)
+        low, high = enclosure.lower.ravel(), enclosure.upper.ravel()
+        values = [plain.exact(x) for x in expected.ravel()]
+        kinds[result] += len(values)
+        missed = sum(not a - slack <= x <= b + slack for x, a, b in zip(values, low, high))
+        if missed or enclosure.shape != expected.shape:
+            misses.append(f"seed {seed}: {result} missed {missed} of {len(values)}")
+        widest = max((b - a for a, b in zip(low, high)), default=0)
+        if widest > 2 * Fraction(float(np.prod(sizes))) * expected.size * 1000 / (1 << bits):
+            misses.append(f"seed {seed}: {result} has a radius beyond {bits} bits")
+    return misses, kinds
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--gradients", action="store_true", help="fuzz `gradients` instead")
     args = parser.parse_args()
+    one = check_gradients if args.gradients else check
     start, totals, misses = time.time(), Counter(), 0
     for n in range(args.cases):
-        found, kinds = check(args.seed * 1_000_003 + n)
+        found, kinds = one(args.seed * 1_000_003 + n)
         totals += kinds
         misses += len(found)
         for line in found:

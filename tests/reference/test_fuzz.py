@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnproofs.reference import core, enclosure, fixed
+from attnproofs.reference import backward, core, enclosure, fixed
 from tests.reference import fuzz, rounding
 from tests.reference.fuzz import BACKENDS, DTYPES
 
@@ -93,3 +93,14 @@ def test_without_the_exact_test_a_tie_never_ends(monkeypatch):
     r.output._refiner.limit = 2048
     with pytest.raises(enclosure.UndecidedRounding):
         r.output.round_to("bfloat16")
+
+
+def test_gradients_contain_differences_of_the_plain_version():
+    misses = [fuzz.check_gradients(seed)[0] for seed in range(8_000_000, 8_000_015)]
+    assert not any(misses)
+
+
+def test_the_gradient_fuzz_notices_a_lost_error(monkeypatch):
+    seeds = range(8_000_000, 8_000_012)
+    monkeypatch.setattr(backward, "KAPPA", -1)  # P_err = -(n + 1) + 1 <= 0
+    assert any(fuzz.check_gradients(seed)[0] for seed in seeds)
