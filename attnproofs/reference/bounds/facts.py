@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 BITS = 128  # radii near 2**-128 of the values: far below any float64 allowance
 _UP = 1 + 2.0**-50
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -157,45 +158,40 @@ def _of_head(head: Head, scores: Balls, lse: Balls, output: Balls) -> dict[str, 
     """Facts of one head, without the leading axis."""
     L, S = head.L, head.S
     kept = np.ones((L, S), bool) if head.keep is None else np.asarray(head.keep, bool)
-    drop, drop_low, score, log_weight = (np.zeros((L, S)) for _ in range(4))
-    top = np.zeros(L)
-    lse_abs = np.zeros(L)
-    for i in range(L):
-        row = slice(i * head.real_S, (i + 1) * head.real_S)
-        mid, rad, exp = scores.mid[row], scores.rad[row], scores.exp[row]
-        if head.sinks and head.bias is not None:
-            mid, rad, exp = [*mid, int(head.bias.ints[i, -1])], [*rad, 0], [*exp, head.bias.exp]
-        if not kept[i].any():
-            log_weight[i] = -np.inf
-            continue
-        low = min(*exp, lse.exp[i])
-        exact = [m << (e - low) for m, e in zip(mid, exp)]
-        peak = max(m for m, keep in zip(exact, kept[i]) if keep)
-        total = lse.mid[i] << (lse.exp[i] - low)
-        error = np.array([_float(r, e, 1) for r, e in zip(rad, exp)])
-        both = error + np.max(error, initial=0.0, where=kept[i])
-        gap = np.array([_float(peak - m, low, 1) for m in exact])
-        drop[i] = gap + both
-        drop_low[i] = np.maximum(gap * (2 - _UP) - both, 0.0)
-        score[i] = np.array([_float(abs(m), low, 1) for m in exact]) + error
-        top[i] = _float(abs(peak), low, 1) + both.max()
-        lse_error = _float(lse.rad[i], lse.exp[i], 1)
-        lse_abs[i] = _float(abs(total), low, 1) + lse_error
-        log_weight[i] = np.array([_float(m - total, low, 1) for m in exact]) + error + lse_error
+    bias = None if head.bias is None else floats(head.bias)
+    high, low, error = (part.reshape(L, head.real_S) for part in two_floats(scores))
+    if head.sinks and bias is not None:  # the score of a sink is its bias, exactly
+        zero = np.zeros((L, 1))
+        high = np.concatenate([high, bias[:, -1:]], 1)
+        low, error = np.concatenate([low, zero], 1), np.concatenate([error, zero], 1)
+    some = kept.any(1, keepdims=True)
+    # the largest score, and its distances: exact but for 2**-100 of the scores' size
+    first = np.where(kept, high, -np.inf)
+    best = first.max(1, initial=-np.inf, keepdims=True)
+    peak_low = np.where(first == best, low, -np.inf).max(1, initial=-np.inf, keepdims=True)
+    peak = np.where(some, best, 0.0)
+    peak_low = np.where(some, peak_low, 0.0)
+    gap = np.maximum((peak - high) + (peak_low - low), 0.0)
+    tie = (peak == high) & (peak_low == low)
+    slack = np.where(tie, 0.0, 2.0**-100 * (np.abs(high) + np.abs(peak)))
+    slack = slack + error + np.max(error, 1, initial=0.0, where=kept, keepdims=True)
+    lse_high, lse_low, lse_error = (part[:, None] for part in two_floats(lse))
+    log_weight = (high - lse_high) + (low - lse_low)
+    log_weight = log_weight + error + lse_error + 2.0**-100 * (np.abs(high) + np.abs(lse_high))
     out, out_low, radius = two_floats(output)
-    shape = (L, len(output.mid) // L)
+    shape = (L, len(out) // L)
     return {
         "query": floats(head.q),
         "key": floats(head.k),
         "value": floats(head.v),
         "kept": kept,
-        "bias_abs": None if head.bias is None else np.abs(floats(head.bias)) * _UP,
-        "drop": drop * _UP,
-        "drop_low": drop_low,
-        "score_abs": score * _UP,
-        "top_abs": top * _UP,
-        "log_weight": np.minimum(np.where(kept, log_weight, -np.inf), 0.0),
-        "lse_abs": lse_abs * _UP,
+        "bias_abs": None if bias is None else np.abs(bias) * _UP,
+        "drop": np.where(kept, (gap + slack) * _UP, 0.0),
+        "drop_low": np.where(kept, np.maximum(gap * (2 - _UP) - slack, 0.0), 0.0),
+        "score_abs": (np.abs(high) + error) * _UP,
+        "top_abs": np.abs(peak[:, 0]) * _UP + np.max(slack, 1, initial=0.0, where=kept),
+        "log_weight": np.where(kept, np.minimum(log_weight, 0.0), -np.inf),
+        "lse_abs": np.where(some, np.abs(lse_high) + lse_error, 0.0)[:, 0] * _UP,
         "out": out.reshape(shape),
         "out_low": out_low.reshape(shape),
         "out_radius": radius.reshape(shape),
@@ -206,46 +202,37 @@ def floats(x: Exact) -> Floats:
     """The numbers as float64; those that float64 does not hold are rounded."""
     if x.floats is not None:
         return x.floats
-    flat = [_float(int(n), x.exp, 1) for n in x.ints.ravel().tolist()]
-    return np.array(flat, dtype=np.float64).reshape(x.shape)
-
-
-def _float(num: int, exp: int, den: int) -> float:
-    """``num * 2**exp / den`` to a relative error below ``2**-52``; infinite beyond float64."""
-    if not num:
-        return 0.0
-    sign, num = (-1.0, -num) if num < 0 else (1.0, num)
-    if den != 1:
-        shift = max(0, 64 + den.bit_length() - num.bit_length())
-        num, exp = (num << shift) // den, exp - shift
-    extra = num.bit_length() - 60
-    if extra > 0:
-        num, exp = num >> extra, exp + extra
-    try:
-        return sign * math.ldexp(num, exp)
-    except OverflowError:
-        return sign * math.inf
+    ints = x.ints.ravel().tolist()
+    high, low, _ = two_floats(Balls(ints, [0] * len(ints), [x.exp] * len(ints)))
+    return (high + low).reshape(x.shape)
 
 
 def two_floats(balls: Balls) -> tuple[Floats, Floats, Floats]:
-    """Each ball as ``high + low`` with a radius that includes what two floats cannot hold."""
+    """Each ball as ``high + low`` with a radius that includes what two floats cannot hold.
+
+    `high` holds the first 53 bits, cut off, and `low` the next 53.
+    """
+    balls = balls.integers()
     size = len(balls.mid)
-    high, low, radius = np.zeros(size), np.zeros(size), np.zeros(size)
+    high, low, radius = [0.0] * size, [0.0] * size, [0.0] * size
+    ldexp = math.ldexp
     for n, (m, r, e) in enumerate(balls):
-        a = _float(m, e, 1)
-        if not math.isfinite(a):
-            high[n], radius[n] = math.copysign(np.finfo(float).max, a), math.inf
-            continue
-        num, den = a.as_integer_ratio()
-        shift = 1 - den.bit_length() - e
-        rest = m - (num << shift) if shift >= 0 else None
-        if rest is None:
-            m, r, e = m << -shift, r << -shift, e + shift
-            rest = m - num
-        b = _float(rest, e, 1)
-        high[n], low[n] = a, b
-        # what `b` drops is below 2**-52 of it, or below the smallest number
-        radius[n] = (
-            _float(r, e, 1) * _UP + abs(b) * 2.0**-52 + (2.0**-1074 if b or rest or r else 0.0)
-        )
-    return high, low, radius
+        try:
+            cut = m.bit_length() - 53
+            if cut <= 0:
+                high[n], rest = ldexp(m, e), 0.0
+            else:
+                top = m >> cut
+                high[n] = ldexp(top, e + cut)
+                tail, more = m - (top << cut), cut - 53
+                low[n] = ldexp(tail >> more, e + more) if more > 0 else ldexp(tail, e)
+                rest = ldexp(1.0, e + more) if more > 0 else 0.0
+            if r:
+                over = r.bit_length() - 53
+                rest += (ldexp((r >> over) + 1, e + over) if over > 0 else ldexp(r, e)) * _UP
+            if e < -1074 and (m or r):
+                rest += 3 * 2.0**-1074
+            radius[n] = rest
+        except OverflowError:
+            high[n], low[n], radius[n] = math.copysign(_LARGEST, m), 0.0, math.inf
+    return np.array(high), np.array(low), np.array(radius)

@@ -93,7 +93,7 @@ class Allowance:
         fits &= self.covered
         reason = np.where(self.covered & ~reject & ~fits, WIDE, self.reason).astype(np.uint8)
         verdicts = np.where(reject, REJECT, np.where(fits, CONSISTENT, NOT_COVERED))
-        return Judgement(replace(self, reason=reason), given, mid, measured, verdicts)
+        return Judgement(replace(self, reason=reason), given, mid + low, measured, verdicts)
 
 
 @dataclass(frozen=True)
