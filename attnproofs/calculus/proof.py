@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from attnproofs.calculus.matching import Position, Values, differences, match, positions
@@ -264,6 +265,8 @@ class Proof:
         try:
             check(self.ctx, goal)
             steps = self._connect(self.term, goal, relation, hints)
+            if relation == "<" and all(step["relation"] != "<" for step in steps):
+                raise Refused("< is claimed, and none of the rules named is strict")
         except Refused as refusal:
             raise ProofRefused(
                 f"{self.statement.name}, line {number}: {refusal.reason}",
@@ -616,9 +619,19 @@ class Proof:
             sides = sides[:1]
         for pattern, other in sides:
             for values in match(pattern, place.term, kinds, {}):
-                if set(values) == set(kinds):
-                    args = {"name": found.name, "at": {n: plain(v[1]) for n, v in values.items()}}
-                    yield substitute(other, values), args
+                for complete in self._with_indices(values, set(kinds), place):
+                    at = {n: plain(v[1]) for n, v in complete.items()}
+                    yield substitute(other, complete), {"name": found.name, "at": at}
+
+    def _with_indices(
+        self, values: Values, names: set[str], place: Position
+    ) -> Iterator[Values]:
+        """Try the indices in scope for those that cannot be read off (``m <= v[l]`` from m)."""
+        missing = sorted(names - set(values))
+        declared = [ix.var(d.name) for d in self.statement.declared if d.kind == "index"]
+        candidates = [*reversed(place.opened), *declared]
+        for chosen in product(candidates, repeat=len(missing)):
+            yield {**values, **{n: ("int", i) for n, i in zip(missing, chosen)}}
 
     def _lemmas(self, h: Hint, place: Position) -> Iterator[tuple[Term, dict[str, Any]]]:
         statement = cited_statement(h.data["cited"])

@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 
 from attnproofs.calculus import evaluate as ev
-from attnproofs.calculus.proof import ProofRefused
+from attnproofs.calculus.proof import SESSION, ProofRefused
 from attnproofs.calculus.symbols import Scope
 from attnproofs.calculus.theorem import (
     Built,
@@ -26,6 +26,7 @@ from attnproofs.calculus.theorem import (
 )
 from attnproofs.kernel.algebra import LAWS
 from attnproofs.kernel.refused import Refused
+from attnproofs.kernel.replay import _Checker
 from attnproofs.kernel.statement import Statement
 
 # what a line may rest on beyond general laws: SymPy does not know it, so it cannot contradict it
@@ -158,8 +159,6 @@ def prove(
 
 def cited_names(theorem: Theorem) -> tuple[str, ...]:
     """Return the names of the statements that a theorem's proofs cite directly."""
-    from attnproofs.calculus.proof import SESSION
-
     names: dict[str, None] = {}
     for proved in theorem.proved():
         for digest in proved.lemmas:
@@ -218,8 +217,9 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
     statement = scope.claim(neighbour.statement(scope))
     refused = ""
     try:
-        carry_out(statement, scope, neighbour.attempt or _every_law(statement))
-    except ProofRefused as refusal:
+        built = carry_out(statement, scope, neighbour.attempt or _every_law(statement))
+        _Checker(SESSION, statement).run(built.proof)
+    except (ProofRefused, Refused) as refusal:
         refused = (
             str(refusal).removeprefix(f"{statement.name}, ").removeprefix(f"{statement.name}: ")
         )
