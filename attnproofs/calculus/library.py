@@ -20,6 +20,7 @@ from attnproofs.calculus.symbols import (
     exp,
     expect,
     ind,
+    log,
     span,
     sqrt,
 )
@@ -224,6 +225,45 @@ def weights(b: Array, s: Array) -> Array:
 def scores(Q: Array, K: Array) -> Array:
     """Return the scaled scores ``Q[i] . K[j] / sqrt(d)``."""
     return _scores(Q.size(0), K.size(0), Q.size(1), Q, K)  # type: ignore[no-any-return]
+
+
+_logsumexp = define(
+    "logsumexp",
+    lambda s: [s.dimension("n"), s.tensor("s", s["n"])],
+    lambda n, s: log(Sum(n, lambda l: exp(s[l]))),
+)
+
+_entropy = define(
+    "entropy",
+    lambda s: [s.dimension("n"), s.tensor("p", s["n"])],
+    lambda n, p: -Sum(n, lambda i: p[i] * log(p[i])),
+)
+
+_logistic = define("logistic", lambda s: [s.scalar("x")], lambda x: 1 / (1 + exp(-x)))
+
+_tanh = define(
+    "tanh", lambda s: [s.scalar("x")], lambda x: (exp(2 * x) - 1) / (exp(2 * x) + 1)
+)
+
+
+def logsumexp(s: Array) -> Expr:
+    """Return ``log sum_l exp(s[l])``."""
+    return _logsumexp(s.size(0), s)  # type: ignore[no-any-return]
+
+
+def entropy(p: Array) -> Expr:
+    """Return the entropy ``- sum_i p[i] log p[i]`` of positive weights, in nats."""
+    return _entropy(p.size(0), p)  # type: ignore[no-any-return]
+
+
+def logistic(x: Real) -> Expr:
+    """Return the logistic function ``1 / (1 + exp(-x))``."""
+    return _logistic(x)  # type: ignore[no-any-return]
+
+
+def tanh(x: Real) -> Expr:
+    """Return the hyperbolic tangent."""
+    return _tanh(x)  # type: ignore[no-any-return]
 
 
 _causal_attention = define(

@@ -652,7 +652,7 @@ class Proof:
         for pattern, other in sides:
             whole = set(given) == set(kinds)
             found = [given] if whole else match(pattern, place.term, kinds, given)
-            if whole and pattern[0] != place.term[0]:
+            if whole and not _may_be(pattern, place.term, given):
                 continue
             for values in found:
                 complete = self._completed(statement, values)
@@ -666,6 +666,14 @@ class Proof:
                 except (Refused, IndexError, KeyError):
                     continue
                 yield replacement, args
+
+
+def _may_be(pattern: Term, target: Term, values: Values) -> bool:
+    """Tell whether a lemma's side may be `target` when all its symbols have values."""
+    head = pattern[0]
+    if head == "ent" and pattern[1] in values:
+        head = values[pattern[1]][-1][0]
+    return bool(head == target[0])
 
 
 def _turned(steps: list[dict[str, Any]], goal: Term) -> list[dict[str, Any]]:

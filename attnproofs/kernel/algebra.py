@@ -263,6 +263,8 @@ def _of_exp(p: Normal, laws: frozenset[str]) -> Normal:
 
 
 def _of_log(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
+    if t[0] == "exp" and "log_exp" in laws:
+        return _normal(ctx, t[1], laws)
     p = _normal(ctx, t, laws)
     if "log_exp" not in laws:
         return _single(("log", _frozen(p)))

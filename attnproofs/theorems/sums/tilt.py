@@ -1,0 +1,50 @@
+"""Raising scores by at most h multiplies a sum of exponentials by at most e^h."""
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from attnproofs.calculus import Part, Proof, Scope, Sum, Theorem, exp, hyp, ind, le
+from attnproofs.kernel.statement import Claim
+
+
+def statement(s: Scope) -> Claim:
+    n = s.dimension("n")
+    event = s.predicate("S", n)
+    x, move = s.tensor("s", n), s.tensor("δ", n)
+    h = s.scalar("h")
+    s.assume("above", lambda l: le(move[l], h), over={"l": n})
+    return le(
+        Sum(n, lambda j: ind(event(j)) * exp(x[j] + move[j])),
+        exp(h) * Sum(n, lambda j: ind(event(j)) * exp(x[j])),
+    )
+
+
+def proof(p: Proof) -> None:
+    n, event, x, h = p["n S s h"]
+    p.le(Sum(n, lambda j: ind(event(j)) * exp(x[j] + h)), hyp("above"))
+    p.line(exp(h) * Sum(n, lambda j: ind(event(j)) * exp(x[j])), "expring", "sum_scale")
+
+
+def bounded(rng: Random) -> dict[str, Any]:
+    n, h = rng.randint(1, 3), Fraction(rng.randint(-4, 4), 2)
+    return {"n": n, "h": h, "δ": [h - Fraction(rng.randint(0, 4), 2) for _ in range(n)]}
+
+
+THEOREM = Theorem(
+    id="tilt",
+    chapter="sums",
+    title={"en": "Raised scores", "ko": "올라간 스코어"},
+    prose={
+        "en": "If no score rises by more than h, a sum of exponentials over any set of keys "
+        "grows by at most the factor e^h.",
+        "ko": "어느 스코어도 h보다 많이 오르지 않으면, 어떤 키의 집합에 대한 지수의 합도 "
+        "e^h배를 넘지 않습니다.",
+    },
+    parts=(Part(statement, proof, instance=bounded),),
+    lemma=True,
+)
+
+
+if __name__ == "__main__":
+    THEOREM.main()
