@@ -79,7 +79,7 @@ def _mlx(device: str) -> tuple[Convert, Convert]:
     def to(array: np.ndarray[Any, Any]) -> Any:
         if array.dtype.name == "bfloat16":
             return mx.array(array.view(np.uint16)).view(mx.bfloat16)
-        return mx.array(array)
+        return mx.array(np.ascontiguousarray(array))  # mlx refuses negative strides
 
     def back(array: Any) -> np.ndarray[Any, Any]:
         if array.dtype == mx.bfloat16:

@@ -37,6 +37,7 @@ from attnproofs.contract.report import (
     VIOLATED,
     Finding,
 )
+from attnproofs.contract.semantics import default_scale
 from attnproofs.contract.shrink import shrink
 from attnproofs.contract.snippet import snippet
 from attnproofs.contract.store import Saved, Store, identify_failure
@@ -121,7 +122,10 @@ class Session(Probe):
 
     # -------------------------------------------------------------- calling
     def arguments(self, args: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as the target takes them: in its axis order."""
+        """The arguments as the target takes them: in its axis order, with a scale if it must be."""
+        must = self.profile.default_scale == "required" and "query" in args
+        if must and args.get("scale") is None:
+            args = {**args, "scale": default_scale(args["query"].shape[-1], self.profile)}
         if self.profile.layout == "BHLD" or self.level in ("decode", "mha", "softmax"):
             return args
         return {

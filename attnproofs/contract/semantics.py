@@ -67,6 +67,8 @@ def decode_mask(mask: Any, profile: Profile) -> tuple[Array, Array]:
 
 def causal_keep(queries: int, keys: int, alignment: str) -> Array:
     """The causal pattern: True where query i may see key j."""
+    if alignment == "top-left-unless-one" and queries == 1:
+        return np.ones((queries, keys), bool)
     shift = keys - queries if alignment == "bottom-right" else 0
     return np.tril(np.ones((queries, keys), bool), shift)
 
