@@ -660,7 +660,10 @@ class _TextReader:
             while depth:
                 part = self.take()
                 depth += {"(": 1, ")": -1}.get(part, 0)
-                if depth and part[0].isalpha():
+                if depth and part[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹":
+                    digits = part.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
+                    head += f"^{{{digits}}}"
+                elif depth and part[0].isalpha():
                     self.at -= 1
                     head += self.base_source()
                 elif depth and part == "[" and head.endswith(")"):
@@ -670,9 +673,6 @@ class _TextReader:
                     if part == "(":
                         depth -= 1
                     head += self.base_source()
-                elif depth and part[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹":
-                    digits = part.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
-                    head += f"^{{{digits}}}"
                 elif depth:
                     head += {"·": r"\cdot ", "⟨": r"\langle ", "⟩": r"\rangle "}.get(part, part)
             head += ")"
