@@ -211,11 +211,8 @@ def _numbers(part: Part, shown: Shown, digits: int) -> list[str]:
     return verdicts
 
 
-def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 50) -> Neighbour:
-    """Let the kernel and the numbers judge a false neighbour."""
-    scope = Scope(f"{theorem.id}.false")
-    statement = scope.claim(neighbour.statement(scope))
-    refused = ""
+def refusal_of(statement: Statement, scope: Scope, neighbour: FalseNeighbour) -> str:
+    """Return why the kernel refuses a false neighbour; "" when it does not, or for another reason."""
     try:
         built = carry_out(statement, scope, neighbour.attempt or _every_law(statement))
         _Checker(SESSION, statement).run(built.proof)
@@ -223,8 +220,15 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
         refused = (
             str(refusal).removeprefix(f"{statement.name}, ").removeprefix(f"{statement.name}: ")
         )
-        if neighbour.because and neighbour.because not in refused:
-            refused = ""
+        return "" if neighbour.because and neighbour.because not in refused else refused
+    return ""
+
+
+def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 50) -> Neighbour:
+    """Let the kernel and the numbers judge a false neighbour."""
+    scope = Scope(f"{theorem.id}.false")
+    statement = scope.claim(neighbour.statement(scope))
+    refused = refusal_of(statement, scope, neighbour)
     try:
         found = ev.refute(statement, given=neighbour.instance, digits=digits)
     except ev.NoInstance:

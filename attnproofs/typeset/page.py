@@ -86,6 +86,11 @@ class FalsePage:
     relation: str
     refusal: str
 
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Return what the two sides are (keys of the words)."""
+        return ("rank", "bound") if self.relation == "factors" else ("left", "right")
+
 
 @dataclass(frozen=True)
 class Page:
@@ -124,7 +129,7 @@ def page(theorem: Theorem) -> Page:
         evidence="proved",
         lemma=theorem.lemma,
         parts=tuple(parts),
-        false=tuple(_false(f, f"{own}.false{k}") for k, f in enumerate(theorem.false_neighbours)),
+        false=tuple(_false(theorem, f) for f in theorem.false_neighbours),
         axioms=tuple(sorted({a for proved in replayed for a in proved.axioms})),
         uses=tuple(u for u in uses if u != own),
         references=theorem.references,
@@ -337,11 +342,12 @@ def _head(made: Definition, stage: ix.Poly | None = None) -> Term:
 # -- false neighbours ----------------------------------------------------------------------------
 
 
-def _false(neighbour: FalseNeighbour, name: str) -> FalsePage:
+def _false(theorem: Theorem, neighbour: FalseNeighbour) -> FalsePage:
     from attnproofs.calculus.evaluate import refute
+    from attnproofs.calculus.proving import refusal_of
     from attnproofs.calculus.symbols import Scope
 
-    scope = Scope(name)
+    scope = Scope(f"{theorem.id}.false")
     statement = scope.claim(neighbour.statement(scope))
     found = refute(statement, given=neighbour.instance)
     values: tuple[Formula, ...] = ()
@@ -355,7 +361,7 @@ def _false(neighbour: FalseNeighbour, name: str) -> FalsePage:
         values,
         sides,
         statement.claim.relation,
-        neighbour.because,
+        refusal_of(statement, scope, neighbour),
     )
 
 

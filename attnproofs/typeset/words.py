@@ -1,0 +1,784 @@
+"""Every word that a reader sees around the mathematics, in every language: one table for each kind.
+
+A test fails when a key lacks a language, when a rule of the kernel has no words, or an axiom no
+translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Text = Mapping[str, str]
+
+LANGUAGES = ("en", "ko")
+
+# labels and sentences of the pages
+WORDS: dict[str, dict[str, str]] = {
+    "theorem": {
+        "en": "Theorem",
+        "ko": "정리",
+    },
+    "tool": {
+        "en": "Lemma",
+        "ko": "보조정리",
+    },
+    "proof": {
+        "en": "Proof",
+        "ko": "증명",
+    },
+    "hypotheses": {
+        "en": "Hypotheses",
+        "ko": "가정",
+    },
+    "statement": {
+        "en": "Statement",
+        "ko": "명제",
+    },
+    "rests_on": {
+        "en": "Rests on",
+        "ko": "근거",
+    },
+    "axioms": {
+        "en": "Axioms",
+        "ko": "공리",
+    },
+    "lemmas": {
+        "en": "Theorems used",
+        "ko": "사용한 정리",
+    },
+    "definitions": {
+        "en": "Definitions",
+        "ko": "정의",
+    },
+    "false": {
+        "en": "What would be false",
+        "ko": "성립하지 않는 명제",
+    },
+    "numbers": {
+        "en": "In numbers",
+        "ko": "숫자로 보기",
+    },
+    "counterexample": {
+        "en": "Counterexample",
+        "ko": "반례",
+    },
+    "refused": {
+        "en": "The kernel refuses it",
+        "ko": "커널의 거부 사유",
+    },
+    "left": {
+        "en": "left side",
+        "ko": "좌변",
+    },
+    "right": {
+        "en": "right side",
+        "ko": "우변",
+    },
+    "rank": {
+        "en": "rank",
+        "ko": "계수(rank)",
+    },
+    "bound": {
+        "en": "bound",
+        "ko": "상계",
+    },
+    "references": {
+        "en": "References",
+        "ko": "참고문헌",
+    },
+    "bibliography": {
+        "en": "Bibliography",
+        "ko": "참고문헌",
+    },
+    "index": {
+        "en": "Index",
+        "ko": "찾아보기",
+    },
+    "contents": {
+        "en": "Contents",
+        "ko": "차례",
+    },
+    "notation": {
+        "en": "Notation",
+        "ko": "표기",
+    },
+    "symbol": {
+        "en": "symbol",
+        "ko": "기호",
+    },
+    "meaning": {
+        "en": "meaning",
+        "ko": "뜻",
+    },
+    "shape": {
+        "en": "shape",
+        "ko": "모양",
+    },
+    "shapes": {
+        "en": "Shapes",
+        "ko": "모양",
+    },
+    "quantity": {
+        "en": "quantity",
+        "ko": "대상",
+    },
+    "rules": {
+        "en": "Rules of inference",
+        "ko": "추론 규칙",
+    },
+    "rule": {
+        "en": "rule",
+        "ko": "규칙",
+    },
+    "figures": {
+        "en": "Figures",
+        "ko": "그림",
+    },
+    "figure": {
+        "en": "Figure",
+        "ko": "그림",
+    },
+    "chapter": {
+        "en": "Chapter",
+        "ko": "장",
+    },
+    "step": {
+        "en": "step",
+        "ko": "단계",
+    },
+    "part_base": {
+        "en": "Base case",
+        "ko": "시작 단계",
+    },
+    "part_step": {
+        "en": "Induction step",
+        "ko": "귀납 단계",
+    },
+    "part": {
+        "en": "Part",
+        "ko": "부분",
+    },
+    "used_by": {
+        "en": "Used by",
+        "ko": "이 정리를 쓰는 곳",
+    },
+    "steps": {
+        "en": "steps",
+        "ko": "단계",
+    },
+    "see": {
+        "en": "see",
+        "ko": "참조",
+    },
+    "nothing": {
+        "en": "nothing but definitions",
+        "ko": "정의뿐",
+    },
+    "proved": {
+        "en": "proved",
+        "ko": "증명됨",
+    },
+    "derived": {
+        "en": "derived",
+        "ko": "유도됨",
+    },
+    "tested": {
+        "en": "tested",
+        "ko": "수치로 확인됨",
+    },
+    "axiom": {
+        "en": "axiom",
+        "ko": "공리",
+    },
+    "definition": {
+        "en": "definition",
+        "ko": "정의",
+    },
+    "dimensions": {
+        "en": "Dimensions",
+        "ko": "차원",
+    },
+    "indices": {
+        "en": "Indices",
+        "ko": "첨자",
+    },
+    "scalars": {
+        "en": "Real numbers",
+        "ko": "실수",
+    },
+    "tensors": {
+        "en": "Real arrays",
+        "ko": "실수 배열",
+    },
+    "predicates": {
+        "en": "Masks and conditions on indices",
+        "ko": "마스크와 첨자 조건",
+    },
+    "functions": {
+        "en": "Index functions",
+        "ko": "첨자 함수",
+    },
+    "family": {
+        "en": "Random variables",
+        "ko": "확률변수",
+    },
+    "independent_family": {
+        "en": "Random, with independent components",
+        "ko": "성분이 서로 독립인 확률변수",
+    },
+    "independent": {
+        "en": "Independent of each other",
+        "ko": "서로 독립",
+    },
+    "assume": {
+        "en": "Assumed",
+        "ko": "가정하는 것",
+    },
+    "title": {
+        "en": "Attention, derived",
+        "ko": "어텐션, 유도하다",
+    },
+    "subtitle": {
+        "en": (
+            "Every claim that explanations of attention make, proved for symbolic dimensions and "
+            "checked by a small kernel"
+        ),
+        "ko": (
+            "어텐션을 설명할 때 등장하는 모든 주장을, 차원을 기호로 둔 채 증명하고 작은 커널로 "
+            "검사했습니다"
+        ),
+    },
+    "generated": {
+        "en": (
+            "Written by attnproofs {version} from {theorems} replayed certificates with {steps} "
+            "steps."
+        ),
+        "ko": (
+            "attnproofs {version}이(가) 재검사를 마친 증명서 {theorems}개(총 {steps}단계)로부터 "
+            "작성했습니다."
+        ),
+    },
+    "how_to_read": {
+        "en": "How to read this book",
+        "ko": "이 책을 읽는 법",
+    },
+    "how_text": {
+        "en": (
+            "Every theorem shows what is assumed, what is claimed, and a numbered derivation. "
+            "Each line carries the rule that leads to it; the rules are listed at the end. The "
+            "margin shows the evidence and the first digits of the statement's digest: a proof "
+            "of another statement has another digest. After each proof stands a nearby claim "
+            "that is false, with numbers that refute it. Tokens are rows, and indices start at "
+            "1."
+        ),
+        "ko": (
+            "정리마다 가정과 명제를 먼저 적고, 번호를 붙인 유도를 이어 적습니다. 유도의 각 "
+            "줄에는 그 줄을 얻는 데 쓴 규칙이 있으며, 규칙의 목록은 책 끝에 있습니다. 여백에는 "
+            "근거의 종류와 명제의 지문(다이제스트) 앞부분을 적었습니다. 다른 명제의 증명은 "
+            "지문도 다릅니다. 증명 다음에는 비슷하지만 성립하지 않는 명제를, 그것을 반박하는 "
+            "숫자와 함께 실었습니다. 토큰은 행이고 첨자는 1부터 시작합니다."
+        ),
+    },
+    "notation_text": {
+        "en": (
+            "Symbols as they occur in this book, and the definitions in the order in which they "
+            "build on each other."
+        ),
+        "ko": "이 책에 나오는 기호와, 앞의 것을 바탕으로 쌓아 가는 순서대로 적은 정의입니다.",
+    },
+    "shapes_text": {
+        "en": "Shapes of the arrays of one attention layer. Rows are tokens.",
+        "ko": "어텐션 층 하나에 나오는 배열의 모양입니다. 행이 토큰입니다.",
+    },
+    "rules_text": {
+        "en": (
+            "A line follows from the line before by one or more of these rules; the kernel "
+            "checks each of them anew."
+        ),
+        "ko": (
+            "각 줄은 앞줄에 다음 규칙을 하나 이상 적용해 얻습니다. 커널은 적용된 규칙을 하나하나 "
+            "다시 검사합니다."
+        ),
+    },
+    "axioms_text": {
+        "en": "What the rules assume. No theorem of this book is among them.",
+        "ko": "규칙들이 전제하는 공리입니다. 이 책의 정리는 하나도 들어 있지 않습니다.",
+    },
+    "missing_figure": {
+        "en": "Figure not drawn; it shows:",
+        "ko": "그리지 않은 그림입니다. 내용은 다음과 같습니다.",
+    },
+    "as_matrix": {
+        "en": "a matrix",
+        "ko": "행렬",
+    },
+    "by": {
+        "en": "by",
+        "ko": "규칙:",
+    },
+    "ind_base": {
+        "en": "Base case",
+        "ko": "시작 단계",
+    },
+    "ind_step": {
+        "en": "Induction step, with the claim for the current value as hypothesis IH",
+        "ko": "귀납 단계: 지금 값에서의 명제를 귀납 가정(IH)으로 둡니다",
+    },
+    "entry_row": {
+        "en": "row i of X, all columns",
+        "ko": "X의 i번째 행 전체",
+    },
+    "not_refuted": {
+        "en": "no counterexample is shown",
+        "ko": "반례를 싣지 않음",
+    },
+    "light_dark": {
+        "en": "Other language",
+        "ko": "다른 언어",
+    },
+    "shape_proof": {
+        "en": (
+            "Reading the definition: every entry that occurs lies in its axis, so the array is "
+            "well formed on these axes."
+        ),
+        "ko": (
+            "정의를 읽으면 됩니다. 등장하는 모든 성분이 제 축 안에 있으므로 배열은 이 축들 "
+            "위에서 잘 정의됩니다."
+        ),
+    },
+}
+
+# rule of the kernel -> what a reader is told in a line's reason
+RULES: dict[str, dict[str, str]] = {
+    "ring": {
+        "en": "algebra",
+        "ko": "대수 계산",
+    },
+    "expring": {
+        "en": "algebra with exp",
+        "ko": "지수의 대수 계산",
+    },
+    "unfold": {
+        "en": "definition",
+        "ko": "정의",
+    },
+    "rec": {
+        "en": "recursion",
+        "ko": "점화식",
+    },
+    "ixeq": {
+        "en": "equal indices",
+        "ko": "첨자의 등식",
+    },
+    "hyp": {
+        "en": "hypothesis",
+        "ko": "가정",
+    },
+    "lemma": {
+        "en": "theorem",
+        "ko": "정리",
+    },
+    "via": {
+        "en": "in between",
+        "ko": "중간 단계",
+    },
+    "sum_add": {
+        "en": "sum of sums",
+        "ko": "합의 합",
+    },
+    "sum_scale": {
+        "en": "constant factor",
+        "ko": "상수 인수",
+    },
+    "sum_swap": {
+        "en": "exchange of sums",
+        "ko": "합의 교환",
+    },
+    "sum_split": {
+        "en": "split of a range",
+        "ko": "구간 나누기",
+    },
+    "sum_bij": {
+        "en": "change of index",
+        "ko": "첨자 바꾸기",
+    },
+    "sum_empty": {
+        "en": "empty sum",
+        "ko": "빈 합",
+    },
+    "sum_single": {
+        "en": "one term",
+        "ko": "한 항의 합",
+    },
+    "sum_literal": {
+        "en": "written out",
+        "ko": "나열",
+    },
+    "sum_pair": {
+        "en": "double sum",
+        "ko": "이중합",
+    },
+    "ind_val": {
+        "en": "known condition",
+        "ko": "참·거짓이 정해진 조건",
+    },
+    "ind_bool": {
+        "en": "indicators",
+        "ko": "지시함수",
+    },
+    "E_lin": {
+        "en": "linearity of E",
+        "ko": "기댓값의 선형성",
+    },
+    "E_const": {
+        "en": "E of a constant",
+        "ko": "상수의 기댓값",
+    },
+    "E_indep": {
+        "en": "independence",
+        "ko": "독립성",
+    },
+    "log_exp": {
+        "en": "ln and exp",
+        "ko": "ln과 exp",
+    },
+    "sqrt_sq": {
+        "en": "square root",
+        "ko": "제곱근",
+    },
+    "sqrt_square": {
+        "en": "root of a square",
+        "ko": "제곱의 제곱근",
+    },
+    "abs_val": {
+        "en": "absolute value",
+        "ko": "절댓값",
+    },
+    "sign": {
+        "en": "sign",
+        "ko": "부호",
+    },
+    "order": {
+        "en": "difference has a sign",
+        "ko": "차의 부호",
+    },
+    "mono": {
+        "en": "monotonicity",
+        "ko": "단조성",
+    },
+    "exp_ge": {
+        "en": "tangent of exp",
+        "ko": "exp의 접선",
+    },
+    "exp_enclose": {
+        "en": "Taylor enclosure",
+        "ko": "테일러 부등식",
+    },
+    "diff": {
+        "en": "differentiation",
+        "ko": "미분",
+    },
+    "absurd": {
+        "en": "impossible case",
+        "ko": "불가능한 경우",
+    },
+    "induct": {
+        "en": "induction",
+        "ko": "귀납법",
+    },
+    "factor": {
+        "en": "factors through",
+        "ko": "인수분해",
+    },
+    "shape": {
+        "en": "shape",
+        "ko": "모양",
+    },
+}
+
+# rule of the kernel -> what it says
+RULE_TEXTS: dict[str, dict[str, str]] = {
+    "ring": {
+        "en": (
+            "Both lines are the same expression by the laws of +, · and division by what is not "
+            "zero."
+        ),
+        "ko": "덧셈, 곱셈, 0이 아닌 수로 나누기의 법칙에 따라 두 줄은 같은 식입니다.",
+    },
+    "expring": {
+        "en": "Algebra together with exp(a + b) = exp(a) exp(b) and exp(0) = 1.",
+        "ko": "대수 계산에 exp(a + b) = exp(a) exp(b)와 exp(0) = 1을 더한 것입니다.",
+    },
+    "unfold": {
+        "en": "A defined symbol is replaced by its definition, or the other way round.",
+        "ko": "정의된 기호를 정의로 바꾸거나 그 반대로 바꿉니다.",
+    },
+    "rec": {
+        "en": "One step of a recursive definition.",
+        "ko": "재귀적 정의를 한 단계 적용합니다.",
+    },
+    "ixeq": {
+        "en": "Indices that are equal under the conditions in force may be exchanged.",
+        "ko": "그 자리의 조건 아래 서로 같은 첨자를 바꾸어 씁니다.",
+    },
+    "hyp": {
+        "en": "A hypothesis of the theorem, or the induction hypothesis IH.",
+        "ko": "정리의 가정 또는 귀납 가정(IH)을 씁니다.",
+    },
+    "lemma": {
+        "en": "An instance of a theorem proved before.",
+        "ko": "앞에서 증명한 정리를 적용합니다.",
+    },
+    "via": {
+        "en": "Through a line that is not shown.",
+        "ko": "보이지 않은 중간 줄을 거칩니다.",
+    },
+    "sum_add": {
+        "en": "A sum of f + g is the sum of f plus the sum of g.",
+        "ko": "f + g의 합은 f의 합과 g의 합을 더한 것입니다.",
+    },
+    "sum_scale": {
+        "en": "A factor that does not depend on the index moves in and out of the sum.",
+        "ko": "첨자에 의존하지 않는 인수는 합의 안팎으로 옮길 수 있습니다.",
+    },
+    "sum_swap": {
+        "en": "Two finite sums whose ranges do not depend on each other change places.",
+        "ko": "범위가 서로 무관한 두 유한합의 순서를 바꿉니다.",
+    },
+    "sum_split": {
+        "en": "A range of summation is cut in two.",
+        "ko": "합의 구간을 둘로 나눕니다.",
+    },
+    "sum_bij": {
+        "en": "The same terms are summed under other indices, by a bijection.",
+        "ko": "일대일 대응으로 첨자를 바꾸어 같은 항들을 더합니다.",
+    },
+    "sum_empty": {
+        "en": "A sum over no index is 0.",
+        "ko": "첨자가 없는 합은 0입니다.",
+    },
+    "sum_single": {
+        "en": "A sum over one index is its term.",
+        "ko": "첨자가 하나뿐인 합은 그 항입니다.",
+    },
+    "sum_literal": {
+        "en": "A sum over a range of numbers is written out.",
+        "ko": "숫자로 된 구간의 합을 낱낱이 적습니다.",
+    },
+    "sum_pair": {
+        "en": "A sum over a flattened axis is the double sum.",
+        "ko": "펼친 축에 대한 합은 이중합입니다.",
+    },
+    "ind_val": {
+        "en": "An indicator whose condition is known here is 1 or 0.",
+        "ko": "그 자리에서 참·거짓을 아는 조건의 지시함수는 1 또는 0입니다.",
+    },
+    "ind_bool": {
+        "en": "Rules for not, and, or, and [c]² = [c].",
+        "ko": "부정·논리곱·논리합의 지시함수 규칙과 [c]² = [c]입니다.",
+    },
+    "E_lin": {
+        "en": "Expectation is linear.",
+        "ko": "기댓값은 선형입니다.",
+    },
+    "E_const": {
+        "en": "The expectation of what is not random is itself.",
+        "ko": "확률적이지 않은 값의 기댓값은 그 값입니다.",
+    },
+    "E_indep": {
+        "en": (
+            "The expectation of a product of independent factors is the product of the "
+            "expectations."
+        ),
+        "ko": "서로 독립인 인수들의 곱의 기댓값은 기댓값들의 곱입니다.",
+    },
+    "log_exp": {
+        "en": "ln(exp t) = t, and exp(ln t) = t for t > 0.",
+        "ko": "ln(exp t) = t이고, t > 0이면 exp(ln t) = t입니다.",
+    },
+    "sqrt_sq": {
+        "en": "√t · √t = t for t ≥ 0.",
+        "ko": "t ≥ 0이면 √t · √t = t입니다.",
+    },
+    "sqrt_square": {
+        "en": "√(t · t) = t for t ≥ 0.",
+        "ko": "t ≥ 0이면 √(t · t) = t입니다.",
+    },
+    "abs_val": {
+        "en": "|t| is t or −t, by the sign of t.",
+        "ko": "t의 부호에 따라 |t|는 t 또는 −t입니다.",
+    },
+    "sign": {
+        "en": (
+            "The sign is read off the expression: exp is positive, squares are not negative, and "
+            "so on."
+        ),
+        "ko": "식의 모양에서 부호를 읽습니다. exp는 양수, 제곱은 음이 아닌 수 등입니다.",
+    },
+    "order": {
+        "en": "The difference of both sides is an expression with a known sign.",
+        "ko": "양변의 차가 부호를 아는 식입니다.",
+    },
+    "mono": {
+        "en": (
+            "An inequality is carried through sums, products with what is not negative, exp and "
+            "reciprocals of positives."
+        ),
+        "ko": "부등식을 합, 음이 아닌 수의 곱, exp, 양수의 역수를 통해 옮깁니다.",
+    },
+    "exp_ge": {
+        "en": "1 + t ≤ exp(t).",
+        "ko": "1 + t ≤ exp(t)입니다.",
+    },
+    "exp_enclose": {
+        "en": "The Taylor sum with its remainder encloses exp of a rational number.",
+        "ko": "나머지항을 갖춘 테일러 합이 유리수의 exp를 위아래로 가둡니다.",
+    },
+    "diff": {
+        "en": "Derivatives of sums, products, reciprocals, exp and ln.",
+        "ko": "합, 곱, 역수, exp, ln의 미분법입니다.",
+    },
+    "absurd": {
+        "en": "The conditions in force contradict each other, so nothing is claimed here.",
+        "ko": "그 자리의 조건들이 모순이므로 주장할 것이 없습니다.",
+    },
+    "induct": {
+        "en": "From the base case and the step, for every value.",
+        "ko": "시작 단계와 귀납 단계로부터 모든 값에서 성립합니다.",
+    },
+    "factor": {
+        "en": "The matrix is a product through an axis, so its rank is at most the axis's size.",
+        "ko": "행렬이 어떤 축을 거치는 곱이므로 계수(rank)는 그 축의 크기 이하입니다.",
+    },
+    "shape": {
+        "en": "The array is well formed on the claimed axes.",
+        "ko": "배열이 주장한 축 위에서 잘 정의됩니다.",
+    },
+}
+
+# axiom -> its statement in Korean; the English one is the kernel's
+AXIOMS_KO: dict[str, str] = {
+    "field": (
+        "실수는 체입니다. 덧셈과 곱셈은 교환·결합·분배 법칙을 따르고, 0이 아닌 수는 역수를 "
+        "갖습니다."
+    ),
+    "order": "실수는 덧셈·곱셈과 양립하는 전순서를 가지며, 제곱은 음수가 아닙니다.",
+    "exp_add": "exp(a + b) = exp(a) exp(b).",
+    "exp_zero": "exp(0) = 1.",
+    "exp_tangent": "1 + t ≤ exp(t).",
+    "log_exp": "log(exp t) = t이고, t > 0이면 exp(log t) = t입니다.",
+    "sqrt": "t ≥ 0이면 sqrt(t) ≥ 0이고 sqrt(t)^2 = t입니다.",
+    "abs": "|t|는 t ≥ 0이면 t, t ≤ 0이면 -t입니다.",
+    "sum_finite": (
+        "유한합: 빈 합은 0이고, 서로소인 합집합, 한 항, 일대일 대응, 가법성, 상수배, 순서 교환이 "
+        "성립합니다."
+    ),
+    "sum_product": "구간들의 곱에 대한 합은 이중합이며, 첫째 성분이 느리게 변합니다.",
+    "indicator": "[c]는 c가 참인 곳에서 1, 그 밖에서 0입니다.",
+    "expectation": "E는 적률이 유한한 확률변수들의 다항식에 대해 선형이고 E 1 = 1입니다.",
+    "independence": "서로 독립인 묶음에 대해 E(f g) = E f · E g입니다.",
+    "derivative": "좌표, +, *, 1/x, exp, log, 유한합의 편미분 규칙입니다.",
+    "induction": "자연수에 대한 수학적 귀납법입니다.",
+    "definition": "명시적 정의와 원시재귀적 정의는 새로운 사실을 더하지 않습니다.",
+    "rank": "rank M ≤ r인 것은 A의 열이 r개인 분해 M = A B가 있다는 것과 같습니다.",
+    "exp_taylor": (
+        "0 ≤ q < N + 2인 유리수 q에 대해, N차까지의 테일러 합은 나머지 q^(N+1)/(N+1)! "
+        "(N+2)/(N+2-q)와 함께 exp(q)를 가둡니다."
+    ),
+}
+
+# chapter -> two or three sentences of introduction
+INTRODUCTIONS: dict[str, dict[str, str]] = {
+    "notation": {
+        "en": (
+            "What the symbols mean, which shapes they have, and why the two conventions, tokens "
+            "as rows and tokens as columns, say the same thing."
+        ),
+        "ko": "기호의 뜻과 모양을 정하고, 토큰을 행으로 두든 열로 두든 같은 내용임을 보입니다.",
+    },
+    "scaling": {
+        "en": (
+            "Why scores are divided by the square root of d_k: the variance of a dot product of "
+            "independent components grows like d_k, and the scaling brings it back to 1."
+        ),
+        "ko": (
+            "점수를 d_k의 제곱근으로 나누는 까닭을 다룹니다. 서로 독립인 성분들의 내적은 분산이 "
+            "d_k에 비례해 커지며, 스케일링이 이를 1로 되돌립니다."
+        ),
+    },
+    "softmax": {
+        "en": (
+            "What softmax does and does not do: weights are positive and sum to one, a common "
+            "shift changes nothing, and large gaps saturate it, with a gradient that vanishes."
+        ),
+        "ko": (
+            "소프트맥스의 성질을 다룹니다. 가중치는 양수이고 합이 1이며, 점수를 함께 옮겨도 "
+            "변하지 않습니다. 점수의 차가 크면 포화되어 기울기가 사라집니다."
+        ),
+    },
+    "masking": {
+        "en": (
+            "A masked key has weight exactly zero, the kept weights renormalise, and causal "
+            "outputs do not depend on the future. A score of zero is no mask."
+        ),
+        "ko": (
+            "마스크된 키의 가중치는 정확히 0이고 남은 가중치는 다시 합이 1이 됩니다. 인과 "
+            "마스크를 쓴 출력은 미래에 의존하지 않습니다. 점수를 0으로 두는 것은 마스크가 "
+            "아닙니다."
+        ),
+    },
+    "values": {
+        "en": (
+            "Outputs are weighted sums of values; what a head may write into the residual stream "
+            "is limited by the rank of its projections."
+        ),
+        "ko": (
+            "출력은 밸류의 가중합입니다. 한 헤드가 잔차 연결에 더할 수 있는 것은 사영의 "
+            "계수(rank)로 제한됩니다."
+        ),
+    },
+    "heads": {
+        "en": (
+            "Concatenating heads and projecting is the same as adding the heads' own projections."
+        ),
+        "ko": "헤드를 이어 붙여 사영하는 것은 헤드마다 사영해서 더하는 것과 같습니다.",
+    },
+    "computation": {
+        "en": (
+            "What it costs, and why caching, parallel training and tiling compute the same numbers."
+        ),
+        "ko": "계산량을 세고, 캐시와 병렬 학습, 타일링이 왜 같은 수를 계산하는지 보입니다.",
+    },
+    "gradients": {
+        "en": "The derivatives that a backward pass computes, and where they vanish.",
+        "ko": "역전파가 계산하는 미분과 그것이 사라지는 곳을 다룹니다.",
+    },
+    "rounding": {
+        "en": (
+            "How far floating-point attention may be from the exact value: the allowance is "
+            "itself a theorem."
+        ),
+        "ko": (
+            "부동소수점 어텐션이 정확한 값에서 얼마나 벗어날 수 있는지 다룹니다. 허용 오차 "
+            "자체가 정리입니다."
+        ),
+    },
+    "positions": {
+        "en": "What positional encodings do to the scores.",
+        "ko": "위치 인코딩이 점수에 어떤 영향을 주는지 다룹니다.",
+    },
+    "sums": {
+        "en": "Small facts about sums, products and moments that the other chapters use.",
+        "ko": "다른 장에서 쓰는 합, 곱, 적률에 관한 작은 사실들입니다.",
+    },
+}
+
+
+def word(key: str, language: str) -> str:
+    """Return a word or sentence; a key or language that is missing is an error."""
+    return WORDS[key][language]
+
+
+def choose(text: Text, language: str) -> str:
+    """Return `text` in `language`, or in English where a user's own theorem has no other."""
+    return text.get(language) or text.get("en") or next(iter(text.values()), "")
