@@ -212,7 +212,7 @@ def _numbers(part: Part, shown: Shown, digits: int) -> list[str]:
 
 
 def refusal_of(statement: Statement, scope: Scope, neighbour: FalseNeighbour) -> str:
-    """Return why the kernel refuses a false neighbour; "" when it does not, or for another reason."""
+    """Return why the kernel refuses a false neighbour ("" when it does not, or otherwise)."""
     try:
         built = carry_out(statement, scope, neighbour.attempt or _every_law(statement))
         _Checker(SESSION, statement).run(built.proof)

@@ -73,6 +73,7 @@ class PartPage:
     digest: str
     uses: tuple[str, ...]
     definitions: tuple[str, ...]
+    symbols: tuple[tuple[str, str, Formula], ...]  # kind, name, shape
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,10 @@ def _part(part: Part, built: Any, uses: tuple[str, ...]) -> PartPage:
         digest=statement.digest,
         uses=uses,
         definitions=tuple(d.name for d in statement.definitions),
+        symbols=tuple(
+            (_KINDS[d.kind, d.independent], d.name, _formula(statement, partial(_axes, d)))
+            for d in statement.declared
+        ),
     )
 
 
@@ -263,6 +268,10 @@ def _declaration(d: Declared, p: Printer) -> str:
             return _mapping(p, d.name, d.axes, d.codomain)
         case _:
             return _declared(p, d.name, d.axes)
+
+
+def _axes(d: Declared, p: Printer) -> str:
+    return sizes(p, d.axes) if d.axes and d.kind != "index" else ""
 
 
 def _group(names: tuple[str, ...], p: Printer) -> str:

@@ -67,14 +67,14 @@ def _part(part: PartPage, language: str) -> list[str]:
                 continue
             reasons = ", ".join(reason(*r, language).label for r in step.reasons)
             sign = {"<=": "≤"}.get(step.relation, step.relation)
-            row = f"  ({step.number})  {sign} {formula}"
-            gap = WIDTH - _width(row) - _width(reasons)
+            line = f"  ({step.number})  {sign} {formula}"
+            gap = WIDTH - _width(line) - _width(reasons)
             if not reasons:
-                lines.append(row)
+                lines.append(line)
             elif gap >= 2:
-                lines.append(row + " " * gap + reasons)
+                lines.append(line + " " * gap + reasons)
             else:
-                lines += [row, " " * (WIDTH - _width(reasons)) + reasons]
+                lines += [line, " " * (WIDTH - _width(reasons)) + reasons]
         lines.append("")
     if not part.derivations:
         lines += [word("proof", language), *_wrapped(word("shape_proof", language), "  "), ""]

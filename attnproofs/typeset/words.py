@@ -219,12 +219,12 @@ WORDS: dict[str, dict[str, str]] = {
         "ko": "첨자 함수",
     },
     "family": {
-        "en": "Random variables",
-        "ko": "확률변수",
+        "en": "Random variables with finite moments",
+        "ko": "적률이 유한한 확률변수",
     },
     "independent_family": {
-        "en": "Random, with independent components",
-        "ko": "성분이 서로 독립인 확률변수",
+        "en": "Random with finite moments and independent components",
+        "ko": "적률이 유한하고 성분이 서로 독립인 확률변수",
     },
     "independent": {
         "en": "Independent of each other",
@@ -772,6 +772,194 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "ko": "다른 장에서 쓰는 합, 곱, 적률에 관한 작은 사실들입니다.",
     },
 }
+
+# symbol -> its fixed use in the field, where it has one
+MEANINGS: dict[str, dict[str, str]] = {
+    "T": {
+        "en": "number of tokens",
+        "ko": "토큰의 수",
+    },
+    "d_k": {
+        "en": "dimension of queries and keys",
+        "ko": "쿼리와 키의 차원",
+    },
+    "d_v": {
+        "en": "dimension of values",
+        "ko": "밸류의 차원",
+    },
+    "d_model": {
+        "en": "width of the residual stream",
+        "ko": "잔차 연결의 폭",
+    },
+    "H": {
+        "en": "number of heads",
+        "ko": "헤드의 수",
+    },
+    "Q": {
+        "en": "queries",
+        "ko": "쿼리",
+    },
+    "K": {
+        "en": "keys",
+        "ko": "키",
+    },
+    "V": {
+        "en": "values",
+        "ko": "밸류",
+    },
+    "X": {
+        "en": "token representations",
+        "ko": "토큰의 표현",
+    },
+    "A": {
+        "en": "weights",
+        "ko": "가중치",
+    },
+    "W_Q": {
+        "en": "query projection",
+        "ko": "쿼리 사영",
+    },
+    "W_K": {
+        "en": "key projection",
+        "ko": "키 사영",
+    },
+    "W_V": {
+        "en": "value projection",
+        "ko": "밸류 사영",
+    },
+    "W_O": {
+        "en": "output projection",
+        "ko": "출력 사영",
+    },
+    "S": {
+        "en": "scores",
+        "ko": "점수",
+    },
+    "s": {
+        "en": "scores of one row",
+        "ko": "한 행의 점수",
+    },
+    "q": {
+        "en": "a query",
+        "ko": "쿼리 하나",
+    },
+    "k": {
+        "en": "a key",
+        "ko": "키 하나",
+    },
+    "n": {
+        "en": "number of keys",
+        "ko": "키의 수",
+    },
+    "keep": {
+        "en": "the mask: which keys are kept",
+        "ko": "마스크: 남는 키",
+    },
+    "κ": {
+        "en": "a kept key of each row",
+        "ko": "행마다 남는 키 하나",
+    },
+    "T_t": {
+        "en": "number of target tokens",
+        "ko": "타깃 토큰의 수",
+    },
+    "T_s": {
+        "en": "number of source tokens",
+        "ko": "소스 토큰의 수",
+    },
+    "X_t": {
+        "en": "target tokens",
+        "ko": "타깃 토큰",
+    },
+    "X_s": {
+        "en": "source tokens",
+        "ko": "소스 토큰",
+    },
+}
+
+# rows of the shape table: array and shape in LaTeX, meaning
+SHAPES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    (
+        "X",
+        "T \\times d_{\\mathrm{model}}",
+        {
+            "en": "token representations",
+            "ko": "토큰의 표현",
+        },
+    ),
+    (
+        "Q = X W_Q",
+        "T \\times d_k",
+        {
+            "en": "queries",
+            "ko": "쿼리",
+        },
+    ),
+    (
+        "K = X W_K",
+        "T \\times d_k",
+        {
+            "en": "keys",
+            "ko": "키",
+        },
+    ),
+    (
+        "V = X W_V",
+        "T \\times d_v",
+        {
+            "en": "values",
+            "ko": "밸류",
+        },
+    ),
+    (
+        "S = Q K^{\\top}/\\sqrt{d_k} + M",
+        "T \\times T",
+        {
+            "en": "scores with mask",
+            "ko": "마스크를 더한 점수",
+        },
+    ),
+    (
+        "A = \\operatorname{softmax}(S)",
+        "T \\times T",
+        {
+            "en": "weights, each row sums to 1",
+            "ko": "가중치, 각 행의 합은 1",
+        },
+    ),
+    (
+        "O = A V",
+        "T \\times d_v",
+        {
+            "en": "output of a head",
+            "ko": "한 헤드의 출력",
+        },
+    ),
+    (
+        "\\operatorname{Concat}(O^{(1)}, \\dots, O^{(H)})",
+        "T \\times H d_v",
+        {
+            "en": "heads side by side",
+            "ko": "나란히 놓은 헤드",
+        },
+    ),
+    (
+        "W_O",
+        "H d_v \\times d_{\\mathrm{model}}",
+        {
+            "en": "output projection",
+            "ko": "출력 사영",
+        },
+    ),
+    (
+        "X + \\operatorname{Concat}(\\cdot)\\, W_O",
+        "T \\times d_{\\mathrm{model}}",
+        {
+            "en": "after the residual connection",
+            "ko": "잔차 연결 뒤",
+        },
+    ),
+)
 
 
 def word(key: str, language: str) -> str:

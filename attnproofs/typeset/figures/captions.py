@@ -220,3 +220,13 @@ CAPTIONS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
 }
+
+# chapter -> its figures, in order
+BY_CHAPTER: dict[str, tuple[str, ...]] = {
+    "notation": ("figure_orientations", "figure_single_head"),
+    "scaling": ("figure_qk_variance",),
+    "softmax": ("figure_saturation", "figure_jacobian"),
+    "masking": ("figure_masks",),
+    "heads": ("figure_multi_head",),
+    "computation": ("figure_tiles", "figure_kv_cache"),
+}

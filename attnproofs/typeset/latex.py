@@ -1,0 +1,308 @@
+r"""The book, one-page documents and fragments in LaTeX.
+
+Formulas come from the printer, words from `attnproofs.typeset.words`, the frame from the templates
+beside this file. The book needs pdflatex (English) or xelatex with kotex (Korean) and packages that
+every TeX distribution has; a fragment needs amsmath alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from attnproofs.typeset.page import Page, Step
+from attnproofs.typeset.reasons import reason
+from attnproofs.typeset.words import choose, word
+
+# signs that prose may use outside dollars
+_SIGNS = {
+    "≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\ne$", "×": r"$\times$", "·": r"$\cdot$", "−": "$-$",
+    "√": r"$\surd$", "∞": r"$\infty$", "→": r"$\to$", "↦": r"$\mapsto$", "Σ": r"$\Sigma$",
+    "∂": r"$\partial$", "∈": r"$\in$", "⊤": r"$\top$", "ᵀ": r"$^{\top}$", "²": "$^2$", "³": "$^3$",
+    "⁴": "$^4$", "½": r"$\frac12$", "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$",
+    "δ": r"$\delta$", "Δ": r"$\Delta$", "ε": r"$\varepsilon$", "κ": r"$\kappa$",
+    "λ": r"$\lambda$", "μ": r"$\mu$", "π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$",
+    "τ": r"$\tau$", "φ": r"$\varphi$", "ℓ": r"$\ell$", "≈": r"$\approx$", "∑": r"$\sum$",
+    "⟨": r"$\langle$", "⟩": r"$\rangle$", "…": r"\dots{}", "⇒": r"$\Rightarrow$",
+    "“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
+}  # fmt: skip
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&", "#": r"\#",
+    "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$",
+    "|": "$|$",
+}  # fmt: skip
+_LAST_LATIN = "\u024f"
+
+
+def escape(text: str) -> str:
+    r"""Return prose for LaTeX: what stands between dollars is mathematics and stays as it is.
+
+    Raises
+    ------
+    ValueError
+        When a sign has no LaTeX here: better loud than a missing glyph on paper.
+
+    Examples
+    --------
+    >>> print(escape("100 % of d_k, where $d_k = 64$"))
+    100 \% of d\_k, where $d_k = 64$
+    """
+    parts = text.split("$")
+    if len(parts) % 2 == 0:
+        raise ValueError(f"an odd number of dollar signs in {text!r}")
+    out = []
+    for k, part in enumerate(parts):
+        out.append(f"${part}$" if k % 2 else "".join(map(_sign, part)))
+    return "".join(out)
+
+
+def _sign(c: str) -> str:
+    found = _ESCAPES.get(c) or _SIGNS.get(c)
+    if found is not None:
+        return found
+    if c <= _LAST_LATIN or "\u1100" <= c <= "\u11ff" or "\u3000" <= c <= "\u303f":
+        return c
+    if "\uac00" <= c <= "\ud7a3" or "\u4e00" <= c <= "\u9fff":
+        return c
+    raise ValueError(f"no LaTeX is known for {c!r} (U+{ord(c):04X})")
+
+
+@cache
+def _environment() -> Any:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("attnproofs.typeset", "templates"),
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        comment_start_string="<#",
+        comment_end_string="#>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - LaTeX, escaped by `escape`
+    )
+    made.filters["e"] = escape
+    return made
+
+
+def _reasons(step: Step, language: str, linked: bool) -> str:
+    out = []
+    for rule, of in step.reasons:
+        r = reason(rule, of, language)
+        if not linked:
+            out.append(escape(r.label))
+        elif r.target.startswith("thm:"):
+            out.append(rf"\theoremlink{{{r.target[4:]}}}{{{escape(r.label)}}}")
+        else:
+            out.append(rf"\rulelink{{{r.target[5:]}}}{{{escape(r.label)}}}")
+    return ", ".join(out)
+
+
+def _sign_of(relation: str) -> str:
+    return {"<=": r"\le", "": ""}.get(relation, relation)
+
+
+class _Words:
+    """Words of one language as attributes, escaped, for the templates."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __getitem__(self, key: str) -> str:
+        return escape(word(key, self._language))
+
+
+def theorem_body(page: Page, language: str, *, linked: bool) -> str:
+    """Return the body of a theorem's page: hypotheses, statement, proof and so on."""
+    template = _environment().get_template("theorem.tex")
+    return str(
+        template.render(
+            page=page,
+            words=_Words(language),
+            language=language,
+            linked=linked,
+            choose=lambda text: choose(text, language),
+            reasons=lambda step: _reasons(step, language, linked),
+            sign=_sign_of,
+            cite=_cite,
+        )
+    )
+
+
+def _cite(key: str) -> str:
+    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+
+    entry = BIBLIOGRAPHY[key]
+    authors = entry["authors"].split(",")[0].split(". ")[-1]
+    return escape(f"{authors} {entry['year']}")
+
+
+def standalone(page: Page, language: str = "en") -> str:
+    """Return a complete document with one theorem."""
+    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+
+    template = _environment().get_template("standalone.tex")
+    return str(
+        template.render(
+            page=page,
+            words=_Words(language),
+            language=language,
+            title=escape(choose(page.title, language)),
+            preamble=_preamble(language),
+            body=theorem_body(page, language, linked=False),
+            bibliography=[(k, BIBLIOGRAPHY[k]) for k in page.references],
+        )
+    )
+
+
+def _preamble(language: str) -> str:
+    return str(_environment().get_template("preamble.tex").render(language=language))
+
+
+def book(
+    pages: Sequence[Page], language: str = "en", *, chapters: Sequence[str] | None = None
+) -> str:
+    """Return the book of the given pages as one LaTeX document.
+
+    Parameters
+    ----------
+    pages
+        Theorems in the order of the book, each chapter's together.
+    language
+        ``en`` or ``ko``.
+    chapters
+        Chapters whose figures are included; those of `pages` when left out.
+    """
+    from attnproofs import __version__
+    from attnproofs.kernel.axioms import AXIOMS
+    from attnproofs.theorems import CHAPTERS
+    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+    from attnproofs.typeset import notation
+    from attnproofs.typeset.figures.captions import BY_CHAPTER, CAPTIONS
+    from attnproofs.typeset.words import AXIOMS_KO, INTRODUCTIONS, RULE_TEXTS, RULES
+
+    present = list(dict.fromkeys(p.chapter for p in pages)) if chapters is None else list(chapters)
+    used = _rules_of(pages)
+    cited = sorted({key for p in pages for key in p.references})
+    sections = []
+    for chapter in present:
+        title = CHAPTERS.get(chapter, {language: chapter, "en": chapter})
+        sections.append(
+            {
+                "id": chapter,
+                "title": escape(choose(title, language)),
+                "introduction": escape(choose(INTRODUCTIONS.get(chapter, {"en": ""}), language)),
+                "figures": [
+                    {
+                        "id": f,
+                        "caption": escape(CAPTIONS[f]["caption"][language]),
+                        "alt": escape(CAPTIONS[f]["alt"][language]),
+                    }
+                    for f in BY_CHAPTER.get(chapter, ())
+                ],
+                "theorems": [
+                    {
+                        "page": p,
+                        "title": escape(choose(p.title, language)),
+                        "body": theorem_body(p, language, linked=True),
+                    }
+                    for p in pages
+                    if p.chapter == chapter
+                ],
+            }
+        )
+    axioms = {a for p in pages for a in p.axioms}
+    known = {p.id for p in pages}
+    outside = sorted({u for p in pages for u in p.uses} - known)
+    return str(
+        _environment()
+        .get_template("book.tex")
+        .render(
+            language=language,
+            words=_Words(language),
+            preamble=_preamble(language),
+            generated=escape(
+                word("generated", language).format(
+                    version=__version__,
+                    theorems=len(pages),
+                    steps=sum(p.steps for p in pages),
+                )
+            ),
+            chapters=sections,
+            symbols=notation.symbols(pages, language),
+            definitions=notation.definitions(pages),
+            shapes=notation.shapes(language),
+            rules=[
+                (name, escape(RULES[name][language]), escape(RULE_TEXTS[name][language]))
+                for name in RULES
+                if name in used
+            ],
+            axioms=[
+                (name, escape(a.statement if language == "en" else AXIOMS_KO[name]),
+                 escape(a.reference))
+                for name, a in AXIOMS.items()
+                if name in axioms
+            ],
+            bibliography=[(k, BIBLIOGRAPHY[k]) for k in cited],
+            outside=outside,
+        )
+    )  # fmt: skip
+
+
+def _rules_of(pages: Iterable[Page]) -> set[str]:
+    """Return the rules that some line of some page names."""
+    return {
+        rule
+        for p in pages
+        for part in p.parts
+        for d in part.derivations
+        for step in d.steps
+        for rule, _ in step.reasons
+    }
+
+
+# -- fragments ----------------------------------------------------------------------------------
+
+_TALL = re.compile(r"\\(?:frac|sum|Bigl)")
+
+
+def fragment(page: Page, language: str = "en") -> str:
+    """Return statement and derivation for pasting: needs amsmath, defines nothing."""
+    lines = [f"% {page.id}: {choose(page.title, 'en')}; needs \\usepackage{{amsmath}}"]
+    for part in page.parts:
+        if part.name:
+            heading = escape(choose(part.title, language) or part.name)
+            lines.append(rf"\paragraph{{{heading}}}")
+        rows = "; ".join(
+            f"{escape(word(row.kind, language))}: "
+            + ", ".join(f"${f.to('latex')}$" for f in row.formulas)
+            for row in part.assumptions
+        )
+        if rows:
+            lines.append(rf"\noindent\textit{{{escape(word('hypotheses', language))}.}} {rows}.")
+        lines += [r"\[", f"  {part.claim.to('latex')}", r"\]"]
+        for derivation in part.derivations:
+            if derivation.title:
+                lines.append(rf"\noindent {escape(word('ind_' + derivation.title, language))}:")
+            lines += [r"\begin{align*}", *_aligned(derivation.steps, language), r"\end{align*}"]
+    return "\n".join(lines) + "\n"
+
+
+def _aligned(steps: Sequence[Step], language: str) -> list[str]:
+    rows = []
+    for step in steps:
+        formula = step.formula.to("latex")
+        if step.number is None:
+            rows.append(f"  &\\phantom{{={{}}}} {formula}")
+            continue
+        text = _reasons(step, language, linked=False)
+        rows.append(f"  &{_sign_of(step.relation)} {formula}")
+        if text:
+            rows[-1] += rf" && \text{{{text}}}"
+    return [row + (r" \\" if k < len(rows) - 1 else "") for k, row in enumerate(rows)]

@@ -1,0 +1,57 @@
+"""The notation chapter: declared symbols, definitions, and the shapes of one attention layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attnproofs.typeset.names import sort_key
+from attnproofs.typeset.notations import NOTATIONS
+from attnproofs.typeset.page import Formula, Page, definition_formula
+from attnproofs.typeset.words import MEANINGS, SHAPES, word
+
+_ORDER = ("dimensions", "indices", "scalars", "tensors", "predicates", "functions", "family",
+          "independent_family")  # fmt: skip
+_SHOWN_SHAPES = 3
+
+
+def symbols(pages: Sequence[Page], language: str, notation: str = "latex") -> list[dict[str, Any]]:
+    """Return one row a symbol: how it is written, what it is, which shapes it has.
+
+    The rows come from the declarations of the theorems' statements; a meaning is added where the
+    field has a fixed use of the name.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for page in pages:
+        for part in page.parts:
+            for kind, name, shape in part.symbols:
+                if kind != "indices" and not page.lemma:
+                    found.setdefault((kind, name), {})[shape.to(notation)] = None
+    rows = []
+    for kind, name in sorted(found, key=lambda k: (_ORDER.index(k[0]), sort_key(k[1]))):
+        shapes = [s for s in found[kind, name] if s]
+        rows.append(
+            {
+                "name": NOTATIONS[notation].name(name),
+                "kind": word(kind, language),
+                "meaning": MEANINGS.get(name, {}).get(language, ""),
+                "shapes": shapes[:_SHOWN_SHAPES],
+                "more": len(shapes) > _SHOWN_SHAPES,
+            }
+        )
+    return rows
+
+
+def definitions(pages: Sequence[Page]) -> list[tuple[str, Formula]]:
+    """Return the definitions that the statements use, each after those it uses."""
+    from attnproofs.calculus.library import definition, definitions_in
+
+    names = {name for page in pages for name in page.definitions}
+    made = definitions_in(sorted(names))
+    known = {d.name: d for d in made}
+    return [(d.name, definition_formula(definition(d.name), known)) for d in made]
+
+
+def shapes(language: str) -> list[tuple[str, str, str]]:
+    """Return rows (array, shape, meaning) in LaTeX."""
+    return [(array, shape, text[language]) for array, shape, text in SHAPES]
