@@ -85,7 +85,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - LaTeX, escaped by `escape`
+        autoescape=False,
     )
     made.filters["e"] = escape
     return made

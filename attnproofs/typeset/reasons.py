@@ -36,7 +36,7 @@ def reason(rule: str, of: str, language: str) -> Reason:
     """
     hover = RULE_TEXTS[rule][language]
     if rule == "lemma":
-        return Reason(of, f"thm:{of.split('.')[0]}", hover)
+        return Reason(of, f"thm:{of.split('.', maxsplit=1)[0]}", hover)
     if rule == "hyp":
         name = {"en": "induction hypothesis", "ko": "귀납 가정"}[language]
         label = name if of == "IH" else f"{RULES[rule][language]} {of}"
