@@ -16,7 +16,7 @@ from typing import Any
 from attnproofs.calculus.theorem import FalseNeighbour, Part, Theorem
 from attnproofs.kernel import index as ix
 from attnproofs.kernel.statement import Declared, Definition, Statement
-from attnproofs.kernel.terms import Term
+from attnproofs.kernel.terms import Term, substitute
 from attnproofs.typeset.printer import Printer
 from attnproofs.typeset.symbols import definition_printer, printer
 
@@ -321,20 +321,31 @@ def _hypothesis(h: Any, p: Printer) -> str:
 
 
 def definition_formula(made: Definition, known: dict[str, Definition]) -> Formula:
-    """Return ``f(parameters)_{indices} := body`` (two lines of it for a recursive definition)."""
+    """Return ``f(parameters)_{indices} := body`` (two equations for a recursive definition)."""
+    names = _index_letters(made)
+    values = {old: ("int", ix.var(new)) for (old, _), new in zip(made.indices, names, strict=True)}
+
+    def equation(p: Printer, stage: ix.Poly | None, body: Term) -> str:
+        head = p.term(_head(made, names, stage))
+        return p.to.row(head, p.to.sign("≔"), p.term(substitute(body, values)))
 
     def write(p: Printer) -> str:
-        if made.recursion is None:
-            return p.to.row(p.term(_head(made)), p.to.sign("≔"), p.term(made.body))
-        n = ix.var(made.recursion)
-        first = p.to.row(p.term(_head(made, ix.ZERO)), p.to.sign("≔"), p.term(made.base or ()))
-        then = p.to.row(p.term(_head(made, ix.add(n, ix.ONE))), p.to.sign("≔"), p.term(made.body))
+        if made.recursion is None or made.base is None:
+            return equation(p, None, made.body)
+        first = equation(p, ix.ZERO, made.base)
+        then = equation(p, ix.add(ix.var(made.recursion), ix.ONE), made.body)
         return p.to.row(first, p.to.sign(";"), p.to.space(), then)
 
-    return Formula(lambda notation: definition_printer(made, known, notation), write)
+    return Formula(lambda notation: definition_printer(made, names, known, notation), write)
 
 
-def _head(made: Definition, stage: ix.Poly | None = None) -> Term:
+def _index_letters(made: Definition) -> list[str]:
+    """Return letters for the indices of a definition, instead of its internal names."""
+    free = (letter for letter in "ijcmruvw" if letter not in {p[1] for p in made.params})
+    return [next(free) for _ in made.indices]
+
+
+def _head(made: Definition, names: list[str], stage: ix.Poly | None = None) -> Term:
     arguments: list[Term] = []
     for parameter in made.params:
         if parameter[0] == "int":
@@ -345,7 +356,7 @@ def _head(made: Definition, stage: ix.Poly | None = None) -> Term:
             arguments.append(("lam", len(bound), ("ent", parameter[1], bound)))
         else:
             arguments.append(("real", ("sym", parameter[1])))
-    return ("app", made.name, tuple(arguments), tuple(ix.var(name) for name, _ in made.indices))
+    return ("app", made.name, tuple(arguments), tuple(ix.var(name) for name in names))
 
 
 # -- false neighbours ----------------------------------------------------------------------------
@@ -437,7 +448,13 @@ def _array(p: Printer, entries: Mapping[tuple[Any, ...], Any]) -> str:
 
 
 def _law(p: Printer, d: Any, law: Any) -> str:
-    """Write a finite law: each outcome with its probability."""
+    """Write a finite law: each outcome with its probability, a product law as a power."""
+    single = _repeated_law(law)
+    if single is not None:
+        atoms = [p.to.row(digits(p, v), p.to.sign(":"), digits(p, w)) for v, w in single.items()]
+        power = p.to.power(p.to.fence("{", p.listed(atoms), "}", False),
+                           p.to.number(str(len(law.outcomes[0][1]))))  # fmt: skip
+        return p.to.row(p.to.name(d.name), p.to.sign("∈"), power)
     outcomes = []
     for weight, outcome in law.outcomes[:6]:
         outcomes.append(
@@ -448,6 +465,29 @@ def _law(p: Printer, d: Any, law: Any) -> str:
     return p.to.row(
         p.to.name(d.name), p.to.sign("∈"), p.to.fence("{", p.listed(outcomes), "}", False)
     )
+
+
+def _repeated_law(law: Any) -> dict[Fraction, Fraction] | None:
+    """Return the law of one component when all are independent and alike, else None."""
+    places = list(law.outcomes[0][1]) if law.outcomes else []
+    if len(places) < 2:
+        return None
+    marginals: list[dict[Fraction, Fraction]] = []
+    for place in places:
+        marginal: dict[Fraction, Fraction] = {}
+        for weight, outcome in law.outcomes:
+            marginal[outcome[place]] = marginal.get(outcome[place], Fraction(0)) + weight
+        marginals.append(marginal)
+    first = marginals[0]
+    if any(m != first for m in marginals) or len(law.outcomes) != len(first) ** len(places):
+        return None
+    for weight, outcome in law.outcomes:
+        expected = Fraction(1)
+        for place in places:
+            expected *= first[outcome[place]]
+        if weight != expected:
+            return None
+    return dict(sorted(first.items()))
 
 
 def digits(p: Printer, value: Any) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
+from attnproofs.typeset.names import GREEK
 from attnproofs.typeset.page import Page, PartPage
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose, word
@@ -25,7 +27,7 @@ def text_page(page: Page, language: str = "en") -> str:
     rests.append(f"{word('axioms', language)}: {', '.join(page.axioms) or '-'}")
     lines += [word("rests_on", language), *(f"  {row}" for row in rests), ""]
     for false in page.false:
-        lines.append(f"{word('false', language)}: {choose(false.title, language)}")
+        lines.append(f"{word('false', language)}: {_plain(choose(false.title, language))}")
         lines.append(f"  {false.claim.to('text')}")
         if false.values:
             values = "; ".join(f.to("text") for f in false.values)
@@ -88,9 +90,57 @@ def _width(text: str) -> int:
     return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
+_COMMANDS = {
+    "cdot": "·", "times": "×", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "to": "→",
+    "mapsto": "↦", "in": "∈", "sum": "Σ", "infty": "∞", "approx": "≈", "dots": "...",
+    "ldots": "...", "top": "ᵀ", "partial": "∂", "quad": "  ", "ln": "ln", "exp": "exp",
+    "log": "log", "max": "max", "min": "min", "Rightarrow": "⇒", "neq": "≠", "pm": "±", "mid": "|",
+    "ll": "<<", "gg": ">>", "lfloor": "⌊", "rfloor": "⌋", "langle": "⟨", "rangle": "⟩",
+    "left": "", "right": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "varepsilon": "ε",
+    "cdots": "...", "equiv": "≡", "tanh": "tanh", "sin": "sin", "cos": "cos", "displaystyle": "",
+}  # fmt: skip
+_BRACED = r"\{([^{}]*)\}"
+
+
+def untex(source: str) -> str:
+    r"""Return an author's inline LaTeX as plain text, near enough to read on a terminal.
+
+    Examples
+    --------
+    >>> untex(r"\frac{1}{2}\sqrt{d_k} \le q\cdot k")
+    '1/2√d_k ≤ q·k'
+    """
+    text = source
+    for _ in range(4):  # nested braces, from the inside out
+        text = re.sub(r"\\[td]?frac" + _BRACED + _BRACED, _quotient, text)
+        text = re.sub(r"\\[td]?frac(\d)(\d)", r"\1/\2", text)
+        text = re.sub(r"\\sqrt" + _BRACED, lambda m: "√" + _tight(m[1]), text)
+        text = re.sub(r"\\(?:operatorname|mathrm|text|mathbf|textbf)" + _BRACED, r"\1", text)
+        text = re.sub(r"([_^])" + _BRACED, lambda m: m[1] + _tight(m[2]), text)
+    text = re.sub(
+        r"\\([A-Za-z]+)\s?",
+        lambda m: _COMMANDS.get(m[1]) or GREEK.get(m[1]) or ("" if m[1] in _COMMANDS else m[1]),
+        text,
+    )
+    return re.sub(r"\\[,;!: ]", " ", text).replace("\\", "").replace("^2", "²")
+
+
+def _tight(inner: str) -> str:
+    return inner if re.fullmatch(r"\w+", inner) else f"({inner})"
+
+
+def _quotient(match: re.Match[str]) -> str:
+    return f"{_tight(match[1])}/{_tight(match[2])}"
+
+
+def _plain(text: str) -> str:
+    """Return prose without dollars; what stands between them is put into plain signs."""
+    return "".join(untex(p) if k % 2 else p for k, p in enumerate(text.split("$")))
+
+
 def _wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(
-        text.replace("$", ""),
+        _plain(text),
         WIDTH,
         initial_indent=indent,
         subsequent_indent=indent + ("  " if indent else ""),

@@ -93,9 +93,11 @@ def preferred_letters(dimensions: Sequence[str], taken: set[str]) -> dict[str, s
 
 
 def definition_printer(
-    made: Definition, definitions: dict[str, Definition], notation: str
+    made: Definition, indices: Sequence[str], definitions: dict[str, Definition], notation: str
 ) -> Printer:
-    """Return a printer for the body of a definition, whose symbols are its parameters."""
-    names = frozenset({p[1] for p in made.params} | {name for name, _ in made.indices})
+    """Return a printer for the body of a definition: its parameters, letters for its indices."""
+    names = {p[1] for p in made.params} | set(indices)
     axes = {p[1]: p[2] for p in made.params if p[0] == "tensor"}
-    return Printer(notation, names, SPECIAL, axes, definitions)
+    dimensions = [p[1] for p in made.params if p[0] == "int"]
+    letters = preferred_letters(dimensions, names)
+    return Printer(notation, frozenset(names), SPECIAL, axes, definitions, letters)
