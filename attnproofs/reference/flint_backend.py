@@ -146,7 +146,6 @@ class Solution:
         self._bits = bits + head.S.bit_length() + 8 + size
         self._floor = -2 * self._bits - 4096
         self._keys = matrix(head.k).transpose()
-        self._values = matrix(head.v)
         scale = head.scale
         self._tau = None
         if scale.dyadic_exponent is not None:  # then scores are dyadic: scale the keys, exactly
@@ -160,13 +159,13 @@ class Solution:
             with precision(self._bits):
                 self._cap = arb(head.softcap.numerator) / arb(head.softcap.denominator)
 
-    def _blocks(self) -> Iterator[tuple[int, list[list[arb]], list[list[arb]] | None]]:
+    def _blocks(self) -> Iterator[tuple[int, arb_mat, list[list[arb]] | None]]:
         """Blocks of rows: first row, dot products (scaled where `_tau` is None), biases, exact."""
         head = self.head
         for start in range(0, head.L, _BLOCK):
             rows = slice(start, start + _BLOCK)
             with precision(self._exact_bits):
-                x = (matrix(head.q[rows]) * self._keys).tolist()
+                x = matrix(head.q[rows]) * self._keys
             bias = None if head.bias is None else matrix(head.bias[rows]).tolist()
             yield start, x, bias
 
@@ -202,44 +201,89 @@ class Solution:
         return [arb(1) if tie else (y - shift).exp() for y, tie in zip(s, ties)], shift
 
     @cached_property
-    def _parts(self) -> list[tuple[arb_mat, list[arb], list[arb]]]:
-        """For each block: weights before normalisation, their sums, the shifts."""
+    def _parts(self) -> list[tuple[arb_mat, list[arb]]]:
+        """For each block: weights before normalisation, and the shifts."""
+        head = self.head
+        simple = head.keep is None and head.bias is None and head.softcap is None and head.S > 0
+        return [
+            self._simple_block(start, x) if simple else self._block(start, x, bias)
+            for start, x, bias in self._blocks()
+        ]
+
+    def _simple_block(self, start: int, x: arb_mat) -> tuple[arb_mat, list[arb]]:
+        """A block without masks, biases and soft-cap: the shift is one product of matrices."""
+        rows, S = x.nrows(), x.ncols()
+        peaks = [x[i, j] for i, j in enumerate(self._largest(start, x))]
+        with precision(self._exact_bits + 1):
+            x = x - arb_mat(rows, 1, peaks) * arb_mat(1, S, [1] * S)
+        with precision(self._bits):
+            if self._tau is not None:
+                x = x * self._tau
+                peaks = [peak * self._tau for peak in peaks]
+            return arb_mat(rows, S, [t.exp() for t in x.entries()]), peaks
+
+    def _largest(self, start: int, x: arb_mat) -> list[int]:
+        """Place of the largest score in each row of a block, or of one less than 1 below it."""
+        head = self.head
+        sign = 1 if head.scale.num > 0 else -1
+        q, k = head.q.floats, head.k.floats
+        if q is not None and k is not None and q.size:
+            E = q.shape[1]
+            with np.errstate(over="ignore"):
+                # Higham: a computed dot product is off by less than E**2 u max|q| max|k|, twice
+                error = E * (E + 2) * 2.0**-52 * np.abs(q).max() * np.abs(k).max()
+                error *= abs(float(head.scale))
+            if error < 1:
+                about = q[start : start + _BLOCK] @ k.T
+                places: list[int] = (about * sign).argmax(axis=1).tolist()
+                return places
+        sign = 1 if self._tau is None else sign
+        return [max(range(len(row)), key=lambda j: row[j] * sign) for row in x.tolist()]
+
+    def _block(
+        self, start: int, x: arb_mat, bias: list[list[arb]] | None
+    ) -> tuple[arb_mat, list[arb]]:
+        """A block row by row."""
         S = self.head.S
         zero = arb(0)
-        ones = arb_mat(S, 1, [1] * S)
-        out = []
-        for start, x, bias in self._blocks():
-            flat: list[arb] = []
-            shifts: list[arb] = []
-            with precision(self._bits):
-                for n, row in enumerate(x):
-                    js = self._kept(start + n)
-                    b = None if bias is None else bias[n]
-                    if not js:
-                        flat += [zero] * S
-                        shifts.append(zero)
-                        continue
-                    if len(js) < S:
-                        row = [row[j] for j in js]
-                        b = None if b is None else [b[j] for j in js]
-                    weights, shift = self._row(row, b)
-                    if len(js) < S:
-                        full = [zero] * S
-                        for j, w in zip(js, weights):
-                            full[j] = w
-                        weights = full
-                    flat += weights
-                    shifts.append(shift)
-                W = arb_mat(len(x), S, flat)
-                out.append((W, (W * ones).entries(), shifts))
-        return out
+        flat: list[arb] = []
+        shifts: list[arb] = []
+        with precision(self._bits):
+            for n, row in enumerate(x.tolist()):
+                js = self._kept(start + n)
+                b = None if bias is None else bias[n]
+                if not js:
+                    flat += [zero] * S
+                    shifts.append(zero)
+                    continue
+                if len(js) < S:
+                    row = [row[j] for j in js]
+                    b = None if b is None else [b[j] for j in js]
+                weights, shift = self._row(row, b)
+                if len(js) < S:
+                    full = [zero] * S
+                    for j, w in zip(js, weights):
+                        full[j] = w
+                    weights = full
+                flat += weights
+                shifts.append(shift)
+            return arb_mat(x.nrows(), S, flat), shifts
+
+    def _sums(self, W: arb_mat) -> list[arb]:
+        """Sums of the rows."""
+        sums: list[arb] = (W * arb_mat(self.head.S, 1, [1] * self.head.S)).entries()
+        return sums
 
     def output(self) -> Balls:
         """Outputs, row by row."""
         values: list[arb] = []
+        one = arb(1)
+        with_ones = [[*row, one] for row in matrix(self.head.v).tolist()]  # sums come along
+        columns = self.head.v.shape[1] + 1
+        v = arb_mat(self.head.S, columns, [x for row in with_ones for x in row])
         with precision(self._bits):
-            for W, sums, _ in self._parts:
-                for row, Z in zip((W * self._values).tolist(), sums):
+            for W, _ in self._parts:
+                for *row, Z in (W * v).tolist():
                     values += [x / Z for x in row] if Z > 0 else row
         return ArbBalls(values, self._floor)
 
@@ -248,8 +292,8 @@ class Solution:
         values: list[arb] = []
         S = self.head.real_S
         with precision(self._bits):
-            for W, sums, _ in self._parts:
-                for row, Z in zip(W.tolist(), sums):
+            for W, _ in self._parts:
+                for row, Z in zip(W.tolist(), self._sums(W)):
                     values += [x / Z for x in row[:S]] if Z > 0 else row[:S]
         return ArbBalls(values, self._floor)
 
@@ -257,8 +301,8 @@ class Solution:
         """Logarithm of the sum of the exponentials of the scores, a sink included."""
         values: list[arb] = []
         with precision(self._bits):
-            for _, sums, shifts in self._parts:
-                values += [m + Z.log() if Z > 0 else m for Z, m in zip(sums, shifts)]
+            for W, shifts in self._parts:
+                values += [m + Z.log() if Z > 0 else m for Z, m in zip(self._sums(W), shifts)]
         return ArbBalls(values, self._floor)
 
     def scores(self) -> Balls:
@@ -267,7 +311,7 @@ class Solution:
         S = self.head.real_S
         for _, x, bias in self._blocks():
             with precision(self._bits):
-                for n, row in enumerate(x):
+                for n, row in enumerate(x.tolist()):
                     b = None if bias is None else bias[n]
                     values += [
                         self._score(y, None if b is None else b[j]) for j, y in enumerate(row[:S])

@@ -211,8 +211,11 @@ class Scale:
         return 1 - self.den.bit_length()
 
     def __float__(self) -> float:
-        """Nearest float, for display."""
-        return self.num / self.den / math.sqrt(self.root)
+        """About the scale, as a float; infinite where it is too large for one."""
+        try:
+            return self.num / self.den / math.sqrt(self.root)
+        except OverflowError:
+            return math.copysign(math.inf, self.num)
 
 
 def read_real(name: str, x: Any) -> Fraction:

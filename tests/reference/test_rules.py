@@ -147,6 +147,13 @@ def test_the_default_scale_is_the_real_number(backend):
         assert r.scores.midpoint.tolist() == [[Fraction(3, 4), Fraction(3, 2)]]
 
 
+def test_a_scale_beyond_every_float(backend):
+    huge = Fraction(10**400 + 1, 3)
+    r = attention([[1.0]], [[1.0], [-1.0]], np.eye(2), scale=-huge, backend=backend)
+    assert r.weights.round_to("float64").tolist() == [[0.0, 1.0]]
+    assert abs(r.scores.midpoint[0, 0] + huge) <= r.scores.radius[0, 0]
+
+
 def test_empty_rows_follow_the_rule_asked_for(backend):
     arguments = np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1))
     options = {"attn_mask": [[True, True], [False, False]], "backend": backend}
