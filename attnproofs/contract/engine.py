@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from attnproofs.contract.store import Saved, Store, identify_failure
 from attnproofs.contract.target import Target
 from attnproofs.contract.wire import Array
 from attnproofs.errors import TargetError
+
+if TYPE_CHECKING:
+    from attnproofs.reference.bounds import PrecisionModel
 
 #: Random examples a property, and longest sequence, by mode.
 MODES = {"quick": (20, 33), "default": (60, 129), "thorough": (400, 257)}
@@ -77,6 +80,9 @@ class Settings:
         False calls the function in this process.
     variant
         Variant declared by the user (``alibi``), or empty.
+    precision
+        Precision model of `attnproofs.reference.bounds`; empty for all arithmetic in the data
+        type of the inputs.
     """
 
     profile: Profile
@@ -89,6 +95,7 @@ class Settings:
     limit: float = 10.0
     isolate: bool | None = None
     variant: str = ""
+    precision: str = ""
 
     def chosen(self, name: str) -> bool:
         """Whether the property called `name` is to be run."""
@@ -111,6 +118,8 @@ class Session(Probe):
     dtypes: tuple[str, ...] = ()
     variant: str = ""
     optional: set[str] = field(default_factory=set)
+    margin: float = -1.0
+    making: Make | None = None
     printed: int = 0
     grown: int = 0
     lost: int = 0
@@ -257,6 +266,14 @@ class Session(Probe):
                 "Give the argument a default or wrap the function"
             )
         accepted = set(signature["keywords"]) - named
+        wanted = _KEYWORDS.get(self.settings.variant, frozenset())
+        if signature["any_keyword"]:
+            accepted |= wanted
+        elif wanted and not any(names <= accepted for names in _CLAIMS[self.settings.variant]):
+            raise TargetError(
+                f"{self.target.name} has no keyword {' or '.join(sorted(wanted))}, which variant "
+                f"{self.settings.variant} passes"
+            )
         self.claims = frozenset(accepted & set(keywords))
         required = {n for n in signature["required"] if n in keywords}
         self.optional = _variants(self.claims) - _variants(frozenset(required), some=True)
@@ -345,7 +362,7 @@ class Session(Probe):
             examples = self.settings.examples
         if self.dtype != "float64":
             examples = max(1, examples // 4)
-            reach = min(reach, 65)
+            reach = min(reach, 33)
         return Make(
             seed=self.settings.seed,
             examples=examples,
@@ -357,6 +374,25 @@ class Session(Probe):
             name=f"{self.level}/{name}",
             variant=self.variant,
         )
+
+    def precision(self) -> PrecisionModel:
+        """The declared precision model, else everything in the data type of the inputs."""
+        from attnproofs.reference.bounds import model
+
+        if self.settings.precision:
+            return model(self.settings.precision)
+        if self.dtype == "float64" and self.profile.float64_accuracy == "float32":
+            return model(
+                "float32", name="float32 inside float64", input="float64", output="float64"
+            )
+        return model(self.dtype)
+
+    def note(self, case: Case, ratio: float) -> None:
+        """Remember the largest error in units of its allowance; the search goes on from there."""
+        if ratio > self.margin:
+            self.margin = ratio
+            if self.making is not None:
+                self.making.best = case
 
     # -------------------------------------------------------------- judging
     def run(self, entry: Property, causes: list[tuple[Property, Finding]]) -> Finding:
@@ -377,10 +413,11 @@ class Session(Probe):
         if self.lost >= PATIENCE:
             return replace(blank, status=NOT_COVERED, reason=f"{self.lost} calls hung or died")
         cases: dict[str, int] = {}
-        refused = 0
-        for dtype in (d for d in self.dtypes if d in entry.dtypes):
+        refused, margin = 0, -1.0
+        for dtype in self._kinds(entry):
             self.dtype = dtype
             count = 0
+            self.margin = -1.0
             for case in self._ahead(entry):
                 violation, unable = self.judge(entry, case)
                 if unable:
@@ -394,18 +431,26 @@ class Session(Probe):
                     return self._explain(entry, found, case, violation, causes)
             if count:
                 cases[dtype] = count
+            margin = max(margin, self.margin)
         if not cases:
             if refused:
                 return replace(blank, reason="the target does not take such arrays")
-            if not any(d in entry.dtypes for d in self.dtypes):
+            if not self._kinds(entry):
                 return replace(blank, reason="in none of the data types that are tried")
             why = f"profile {self.profile.name} leaves this open"
             return replace(blank, status=NOT_COVERED, reason=why)
-        return replace(blank, status=HELD, cases=cases)
+        return replace(blank, status=HELD, cases=cases, margin=margin if margin >= 0 else None)
+
+    def _kinds(self, entry: Property) -> tuple[str, ...]:
+        """Data types to try; what sdpa lends to another level is tried in the first one only."""
+        kinds = tuple(d for d in self.dtypes if d in entry.dtypes)
+        borrowed = entry.level != self.level and self.settings.mode != "thorough"
+        return kinds[:1] if borrowed else kinds
 
     def _ahead(self, entry: Property) -> Iterator[Case]:
         """The property's cases, called in growing batches before they are judged."""
-        cases = iter(entry.cases(self.make(entry.id)))
+        self.making = self.make(entry.id)
+        cases = iter(entry.cases(self.making))
         if entry.anywhere:
             yield from cases
             return
@@ -413,7 +458,7 @@ class Session(Probe):
         while batch := list(islice(cases, size)):
             self.fetch(batch)
             yield from batch
-            size = min(size * 2, 64)
+            size = min(size * 2, 8 if entry.accuracy else 64)
         self.ahead = {}
 
     def _applies(self, entry: Property) -> bool:
@@ -601,6 +646,13 @@ _VARIANTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"cu_seqlens"}), "varlen"),
     (frozenset({"drop_keep", "p"}), "dropout"),
 )
+
+
+#: The keyword sets of which a variant needs one, and the one that ``**kwargs`` is tried with.
+_CLAIMS = {
+    variant: [names for names, other in _VARIANTS if other == variant] for _, variant in _VARIANTS
+}
+_KEYWORDS = {variant: sets[0] for variant, sets in _CLAIMS.items()}
 
 
 def _absent(names: list[str]) -> str:

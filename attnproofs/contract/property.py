@@ -9,13 +9,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.profile import Profile
 from attnproofs.contract.wire import Array, dtype_named
+
+if TYPE_CHECKING:
+    from attnproofs.reference.bounds import PrecisionModel
 
 #: The calling convention of each level: positional arguments, then keywords it may claim.
 LEVELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -87,6 +90,8 @@ class Make:
         Fewest axes the target accepts.
     reach
         Longest sequence to draw.
+    best
+        The case so far with the largest error in units of its allowance, for targeted search.
     """
 
     seed: int
@@ -98,6 +103,7 @@ class Make:
     reach: int = 129
     name: str = ""
     variant: str = ""
+    best: Case | None = None
     rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,7 +156,17 @@ class Probe:
         """The same call `times` times."""
         raise NotImplementedError
 
+    def precision(self) -> PrecisionModel:
+        """The precision model for the current data type."""
+        raise NotImplementedError
 
+    def note(self, case: Case, ratio: float) -> None:
+        """Remember an error in units of its allowance."""
+        raise NotImplementedError
+
+
+Cases = Callable[[Make], Iterable[Case]]
+Register = Callable[[Cases], Cases]
 Judge = Callable[[Probe, Case], Violation | None]
 
 
@@ -193,7 +209,7 @@ class Property:
     level: str
     theorem: str
     sentence: str
-    cases: Callable[[Make], Iterable[Case]]
+    cases: Cases
     judge: Judge
     about: frozenset[str]
     needs: frozenset[str]
@@ -220,12 +236,13 @@ def declare(
     dtypes: tuple[str, ...] = ("float64", "float32", "float16"),
     accuracy: bool = False,
     anywhere: bool = False,
-) -> Callable[[Callable[[Make], Iterable[Case]]], Callable[[Make], Iterable[Case]]]:
+    name: str = "",
+) -> Register:
     """Register a generator of cases, named like the property, as a property of `level`."""
 
-    def register(cases: Callable[[Make], Iterable[Case]]) -> Callable[[Make], Iterable[Case]]:
+    def register(cases: Cases) -> Cases:
         entry = Property(
-            id=cases.__name__.removeprefix("_").removeprefix(f"{level}__"),
+            id=name or cases.__name__,
             level=level,
             theorem=theorem,
             sentence=sentence,

@@ -235,6 +235,7 @@ def _attention(args: dict[str, Any], profile: Profile, unit: float, alibi: bool)
     w_allow = inflate * (moved + moved.sum(-1, keepdims=True) * weights)
     w_allow = w_allow * (1 + x) + (x + g) * weights + unit * weights + 2.0**-24 * (weights > 0)
     lse_allow = h_max[..., 0] + 2 * lost[..., 0] + 4 * unit * (1 + np.abs(lse))
+    lse_allow = np.where(np.isfinite(lse), lse_allow, 0.0)
     return Expected(
         output=output,
         allowance=allowance,
@@ -321,3 +322,176 @@ def _empty_rule(args: dict[str, Any], profile: Profile, keep: Array) -> str:
 def unit_of(dtype: str) -> float:
     """Unit roundoff that structure must survive for inputs of `dtype`."""
     return max(COARSE, UNIT.get(dtype, COARSE))
+
+
+def softmax(scores: Array, axis: int, unit: float) -> tuple[Array, Array, Array]:
+    """Expected softmax along `axis`: values, allowance, and whether each slice is judged.
+
+    A slice that is -inf throughout, or empty, gives zeros.
+    """
+    with np.errstate(all="ignore"):
+        x = np.moveaxis(np.asarray(scores).astype(np.float64), axis, -1)
+        peak = np.max(x, -1, keepdims=True, initial=-np.inf)
+        shift = np.where(np.isfinite(peak), peak, 0.0)
+        terms = np.exp(x - shift)
+        total = terms.sum(-1, keepdims=True)
+        p = np.where(total > 0, terms / np.where(total > 0, total, 1.0), 0.0)
+        n = x.shape[-1]
+        finite = np.isfinite(x)
+        level = np.max(np.where(finite, np.abs(x), 0.0), -1, keepdims=True, initial=0.0)
+        reach = np.where(finite, shift - x, 0.0)
+        h = np.minimum(2 * unit * (reach + level) + 4 * (n + 1) * unit, 50.0)
+        moved = np.where(finite, p * np.expm1(h), 0.0)
+        inflate = np.exp((p * h).sum(-1, keepdims=True))
+        lost = min(2 * (n + 1) * unit, 0.5)
+        allowance = inflate * (moved + moved.sum(-1, keepdims=True) * p)
+        allowance = allowance + 3 * (lost / (1 - lost)) * (p + allowance) + 2.0**-24 * finite
+        judged = np.broadcast_to(np.asarray((x < np.inf).all(-1))[..., None], p.shape)
+    return (
+        np.moveaxis(p, -1, axis),
+        np.moveaxis(np.minimum(allowance, 1.0), -1, axis),
+        np.moveaxis(judged, -1, axis),
+    )
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Expected gradients with respect to query, key and value, and an allowance for each."""
+
+    values: tuple[Array, Array, Array]
+    allowances: tuple[Array, Array, Array]
+
+
+def gradients(args: dict[str, Any], profile: Profile, unit: float) -> Gradients:
+    """Expected gradients of ``sum(output * grad_out)``.
+
+    The error of the weights (see `attention`) and of every product is carried through
+    dV = Aᵀ dO, dA = dO Vᵀ, dS = A (dA - rowsum(A dA)), dQ = τ dS K, dK = τ dSᵀ Q; masked pairs have
+    weight zero exactly, and so has everything that only they contribute to.
+    """
+    with np.errstate(all="ignore"):
+        query, key, value, above = (
+            np.asarray(args[n]).astype(np.longdouble) for n in ("query", "key", "value", "grad_out")
+        )
+        forward = attention({**args, "value": np.zeros_like(args["value"])}, profile, unit)
+        a = _exact_weights(args, profile, forward)
+        ea = forward.weights_allowance
+        scale = np.longdouble(default_scale(query.shape[-1], profile))
+        key_, value_ = spread_heads(key, query, profile), spread_heads(value, query, profile)
+        seen = forward.keep
+
+        def turn(x: Array) -> Array:
+            return np.swapaxes(x, -1, -2)
+
+        def size(x: Array) -> Array:
+            return np.abs(np.where(np.isfinite(x), x, 0.0))
+
+        def clean(x: Array) -> Array:
+            return np.where(np.isfinite(x), x, 0.0)
+
+        n, width, rows = key.shape[-2], value.shape[-1], query.shape[-2]
+        da = np.where(seen, clean(above) @ turn(clean(value_)), 0.0)
+        size_da = size(above) @ turn(size(value_))
+        eda = np.where(seen, (width + 2) * unit * size_da, 0.0)
+        delta = (a * da).sum(-1, keepdims=True)
+        size_delta = (a * size_da).sum(-1, keepdims=True)
+        edelta = (ea * size_da + a * eda).sum(-1, keepdims=True) + (
+            n + width + 2
+        ) * unit * size_delta
+        ds = a * (da - delta)
+        eds = ea * (np.abs(da - delta) + eda + edelta) + a * (eda + edelta)
+        eds = eds + 4 * unit * a * (np.abs(da) + np.abs(delta))
+        dq = scale * (ds @ clean(key_))
+        edq = scale * (eds @ size(key_) + (n + 4) * unit * (np.abs(ds) @ size(key_)))
+        dk = scale * (turn(ds) @ clean(query))
+        edk = scale * (
+            turn(eds) @ size(query) + (rows + 4) * unit * (turn(np.abs(ds)) @ size(query))
+        )
+        dv = turn(a) @ clean(above)
+        edv = turn(ea) @ size(above) + (rows + 4) * unit * (turn(a) @ size(above))
+        tiny = 2.0**-22 if unit >= COARSE else 2.0**-1000
+        edq, edk, edv = (e + tiny * (e > 0) for e in (edq, edk, edv))
+        dk, dv, edk, edv = (_fold(x, query, key, profile) for x in (dk, dv, edk, edv))
+        # a sum over the query heads of a group rounds once more each
+        group = query.shape[-3] // key.shape[-3] if query.ndim >= 3 else 1
+        edk, edv = edk + group * unit * np.abs(dk), edv + group * unit * np.abs(dv)
+    return Gradients(
+        tuple(np.asarray(x, np.float64) for x in (dq, dk, dv)),  # type: ignore[arg-type]
+        tuple(np.asarray(x, np.float64) for x in (edq, edk, edv)),  # type: ignore[arg-type]
+    )
+
+
+def _exact_weights(args: dict[str, Any], profile: Profile, forward: Expected) -> Array:
+    """The weights in extended precision, so that a float64 result can be judged by them."""
+    query, key = (np.asarray(args[n]).astype(np.longdouble) for n in ("query", "key"))
+    key_ = spread_heads(key, query, profile)
+    scores = query @ np.swapaxes(key_, -1, -2) / np.sqrt(np.longdouble(max(1, query.shape[-1])))
+    inner = np.where(forward.keep, scores, -np.inf)
+    peak = np.max(inner, -1, keepdims=True, initial=-np.inf)
+    terms = np.where(forward.keep, np.exp(inner - np.where(np.isfinite(peak), peak, 0.0)), 0.0)
+    total = terms.sum(-1, keepdims=True)
+    return np.asarray(np.where(total > 0, terms / np.where(total > 0, total, 1.0), 0.0))
+
+
+def _fold(gradient: Array, query: Array, key: Array, profile: Profile) -> Array:
+    """Sum the gradients of a group's query heads onto the key head that they read."""
+    if query.ndim < 3 or query.shape[-3] == key.shape[-3]:
+        return gradient
+    which = head_map(query.shape[-3], key.shape[-3], profile)
+    return np.stack(
+        [gradient[..., which == g, :, :].sum(-3) for g in range(key.shape[-3])], axis=-3
+    )
+
+
+def multi_head(args: dict[str, Any], profile: Profile, unit: float) -> Expected:
+    """Expected result of one call of level ``mha``: row vectors, heads as contiguous blocks.
+
+    Projections of small whole numbers are exact in every format; the error of attention is carried
+    through the output projection.
+    """
+    with np.errstate(all="ignore"):
+        wide = {
+            n: np.asarray(a).astype(np.float64)
+            for n, a in args.items()
+            if isinstance(a, np.ndarray) and n != "attn_mask"
+        }
+        heads = int(args["num_heads"])
+
+        def project(x: str, w: str, b: str) -> Array:
+            rows = wide[x] @ wide[w]
+            rows = rows + wide[b] if b in wide else rows
+            return np.swapaxes(rows.reshape(rows.shape[0], heads, -1), 0, 1)
+
+        inner = {
+            "query": project("x_query", "W_Q", "b_Q"),
+            "key": project("x_source", "W_K", "b_K"),
+            "value": project("x_source", "W_V", "b_V"),
+            "attn_mask": args.get("attn_mask"),
+            "is_causal": args.get("is_causal", False),
+        }
+        got = attention(inner, profile, unit)
+
+        def merge(x: Array) -> Array:
+            return np.swapaxes(x, 0, 1).reshape(x.shape[1], -1)
+
+        joined, error = merge(got.output), merge(got.allowance)
+        judged = np.asarray(merge(np.broadcast_to(got.judged, got.output.shape)).all(-1))
+        weight = wide["W_O"]
+        output = joined @ weight
+        allowance = error @ np.abs(weight)
+        allowance = allowance + (joined.shape[-1] + 2) * unit * (np.abs(joined) @ np.abs(weight))
+        if "b_O" in wide:
+            output = output + wide["b_O"]
+            allowance = allowance + 2 * unit * (np.abs(output) + np.abs(wide["b_O"]))
+        allowance = allowance + 2 * unit * np.abs(output) * (allowance > 0)
+    return Expected(
+        output=output,
+        allowance=allowance,
+        judged=np.broadcast_to(judged[:, None], output.shape),
+        weights=got.weights,
+        weights_allowance=got.weights_allowance,
+        lse=got.lse,
+        lse_allowance=got.lse_allowance,
+        row_judged=judged,
+        keep=got.keep,
+    )

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from attnproofs.contract.properties import conduct as conduct  # first: it explains the rest
-from attnproofs.contract.properties import sdpa as sdpa
+# conduct comes first and accuracy last: an earlier violation may explain a later one
+from attnproofs.contract.properties import (  # isort: skip
+    conduct as conduct,
+    sdpa as sdpa,
+    outputs as outputs,
+    softmax as softmax,
+    decode as decode,
+    mha as mha,
+    grad as grad,
+    accuracy as accuracy,
+    variants as variants,
+)
 from attnproofs.contract.property import REGISTRY, Property
 
 

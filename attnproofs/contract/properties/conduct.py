@@ -12,7 +12,7 @@ import numpy as np
 
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.property import LEVELS, TUPLES, Make, Probe, declare
-from attnproofs.contract.wire import dtype_named
+from attnproofs.contract.wire import Array, dtype_named
 
 #: Bytes that one call may print.
 PRINT_LIMIT = 64 << 10
@@ -32,20 +32,26 @@ def plain_case(
     queries, keys = sizes
     dtype = dtype_named(make.dtype)
     if level == "softmax":
-        scores = np.zeros((queries, keys), dtype)
+        scores = np.arange(float(queries * keys)).reshape(queries, keys).astype(dtype) % 3
         return Case({"scores": scores}), [scores.shape]
     if level == "decode":
-        rows = {n: np.ones((queries, 2), dtype) for n in ("queries", "keys", "values")}
+        rows = {n: np.ones((queries, 2), dtype) for n in ("queries", "keys")}
+        rows["values"] = _counting(queries, dtype)
         return Case(rows), [(queries, 2)]
     if level == "mha":
         args: dict[str, Any] = {
             "x_query": np.ones((queries, 2), dtype),
-            "x_source": np.ones((keys, 2), dtype),
+            "x_source": _counting(keys, dtype),
             **{n: np.eye(2).astype(dtype) for n in ("W_Q", "W_K", "W_V", "W_O")},
             "num_heads": 1,
         }
         return Case(args), [(queries, 2)]
     return _attention_case(level, make, variant, queries, keys, grouped=grouped)
+
+
+def _counting(rows: int, dtype: Any) -> Array:
+    """Rows that differ, so that a stale or missing one shows."""
+    return np.stack([np.arange(1.0, rows + 1), np.ones(rows)], -1).astype(dtype)
 
 
 def _attention_case(
@@ -60,7 +66,7 @@ def _attention_case(
     args: dict[str, Any] = {
         "query": np.ones((*lead, queries, 2), dtype),
         "key": np.ones((*key_lead, keys, 2), dtype),
-        "value": np.ones((*key_lead, keys, 2), dtype),
+        "value": np.broadcast_to(_counting(keys, dtype), (*key_lead, keys, 2)).copy(),
     }
     if grouped and "enable_gqa" in make.claims:
         args["enable_gqa"] = True
@@ -68,6 +74,7 @@ def _attention_case(
     if variant == "varlen":
         for name in ("query", "key", "value"):
             args[name] = np.ones((queries, 1, 2), dtype)
+        args["value"] = _counting(queries, dtype)[:, None]
         args["cu_seqlens"] = np.array([0, queries])
         return Case(args), [(queries, 1, 2)]
     out = (*lead, queries, 2)

@@ -119,7 +119,13 @@ def _sees_no_change(one: Case, keep: Array) -> Array:
 
 
 # ------------------------------------------------------------------ the plain call
-@declare("sdpa", "shapes", "The result has shape (..., L, Ev).", agrees, about="shapes")
+def right_shape(probe: Probe, one: Case) -> Violation | None:
+    """The shape of the query, with the width of the values."""
+    wanted = np.zeros((*one.array("query").shape[:-1], one.array("value").shape[-1]))
+    return compare(probe.outputs(one)[0], wanted, wanted, judged=False)
+
+
+@declare("sdpa", "shapes", "The result has shape (..., L, Ev).", right_shape, about="shapes")
 def result_shape(make: Make) -> Iterator[Case]:
     for queries, keys, features, width in ((2, 2, 2, 2), (2, 3, 4, 5), (3, 2, 1, 1), (1, 4, 3, 2)):
         yield case(
@@ -167,7 +173,7 @@ def zero_queries_average(make: Make) -> Iterator[Case]:
 @declare("sdpa", "constant_values", "Values that are all alike come out unchanged.", agrees)
 def constant_values(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 2):
-        queries, keys, e = make.size(1, 3), make.size(1, 5), make.size(1, 3)
+        queries, keys, e = make.size(1, 3), make.size(1, 3), make.size(1, 3)
         yield case(
             make, make.lattice(queries, e, high=2), make.lattice(keys, e), np.ones((keys, 1))
         )
@@ -265,7 +271,7 @@ def plain_formula(make: Make) -> Iterator[Case]:
     for a, b in product((-1.0, 0.0, 1.0), repeat=2):
         yield case(make, np.ones((1, 1)), np.array([[a], [b]]), np.eye(2))
     for _ in range(make.examples):
-        keys, features = make.size(1, 5), make.size(1, 5)
+        keys, features = make.size(1, 3), make.size(1, 5)
         if keys != features:
             yield _lattice_case(make, make.size(1, 4), keys, features, make.size(1, 4))
 
@@ -305,10 +311,10 @@ def shift_of_all_scores(make: Make) -> Iterator[Case]:
         yield from _at_level(make, 1, 3, level)
 
 
-def levels(make: Make) -> Iterator[float]:
-    """Score levels from small to the largest whose neighbours are still told apart."""
+def levels(make: Make, step: int = 1) -> Iterator[float]:
+    """Score levels, each `step` powers of ten, up to where neighbours are still told apart."""
     top = {"float64": 12, "float32": 4, "float16": 2}.get(make.dtype, 2)
-    for power in range(1, top + 1):
+    for power in range(min(step, top), top + 1, step):
         for sign in (-1.0, 1.0):
             yield sign * 10.0**power
 
@@ -349,8 +355,8 @@ def rising_scores(make: Make) -> Iterator[Case]:
     about="long level",
 )
 def long_rows_at_a_level(make: Make) -> Iterator[Case]:
-    for keys in make.borders(33):
-        for level in levels(make):
+    for keys in make.borders(65):
+        for level in levels(make, 1 if keys in (5, 9) else 4):
             if keys > 3:
                 yield from _at_level(make, 1, keys, level)
 
@@ -470,7 +476,7 @@ def zero_scores_stay_visible(make: Make) -> Iterator[Case]:
 def empty_row(make: Make) -> Iterator[Case]:
     if make.profile.bool_mask in ("none", "added") or make.profile.empty_row_bool == "none":
         return
-    for rows in ([[0]], [[0, 0]], [[0, 0], [1, 1]], [[1, 0], [0, 0]], [[0, 0, 0]], [[0] * 9]):
+    for rows in ([[0, 0]], [[0, 0], [1, 1]], [[1, 0], [0, 0]], [[0, 0, 0]], [[0] * 9]):
         keep = np.array(rows, bool)
         value = np.ones((keep.shape[1], 1))
         query, key = np.ones((keep.shape[0], 1)), np.ones((keep.shape[1], 1))
@@ -482,7 +488,7 @@ def empty_row(make: Make) -> Iterator[Case]:
     "mask_exact_zero",
     "Masked keys and values have no influence, however large they are.",
     unmoved,
-    about="mask influence",
+    about="mask influence scale zero",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -546,7 +552,7 @@ def _nonfinite_masks(make: Make, where: str, *, additive: bool) -> Iterator[Case
     "mask_exact_zero",
     "Masking works at any level of scores: kept scores far below zero still win over masked ones.",
     agrees,
-    about="mask level",
+    about="mask level long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -574,7 +580,7 @@ def masking_at_any_level(make: Make) -> Iterator[Case]:
     "softmax_shift",
     "An additive mask of zeros changes nothing.",
     agrees,
-    about="additive scale",
+    about="mask additive scale zero",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -596,7 +602,7 @@ def additive_zero_mask(make: Make) -> Iterator[Case]:
     "bool_additive",
     "An additive mask of 0 and -inf does what the boolean mask does.",
     agrees,
-    about="additive mask",
+    about="mask additive scale zero",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -617,7 +623,7 @@ def boolean_is_additive(make: Make) -> Iterator[Case]:
     "softmax_ratio",
     "A finite additive mask b multiplies a weight by exp(b) before the weights are normalised.",
     agrees,
-    about="additive",
+    about="mask additive scale zero",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -639,20 +645,25 @@ def additive_bias(make: Make) -> Iterator[Case]:
     "softmax_shift",
     "A constant added to a whole row of the mask changes nothing, however low it is.",
     agrees,
-    about="additive level",
+    about="mask additive level scale zero",
     needs="attn_mask",
     domain=no_empty_row,
 )
 def additive_row_constant(make: Make) -> Iterator[Case]:
     if make.profile.additive_mask != "yes":
         return
-    wide = np.float64 if make.dtype == "float64" else np.float32
     for constant in levels(make):
-        yield spotlight(make, 1, 2, attn_mask=np.full((1, 2), constant, dtype_named(make.dtype)))
-    if wide is np.float32 and make.dtype != "float32" and "wide_mask" in make.claims:
+        yield from _constant_mask(make, np.full((1, 2), constant, dtype_named(make.dtype)))
+    if make.dtype == "float16" and "wide_mask" in make.claims:
         # a mask wider than the inputs holds values that their format cannot
         for power in range(1, 12):
-            yield spotlight(make, 1, 2, attn_mask=np.full((1, 2), -(10.0**power), wide))
+            yield from _constant_mask(make, np.full((1, 2), -(10.0**power), np.float32))
+
+
+def _constant_mask(make: Make, mask: Array) -> Iterator[Case]:
+    """Values of ones, which come out as ones, and the identity, which gives the weights."""
+    yield case(make, np.ones((1, 1)), np.ones((2, 1)), np.ones((2, 1)), attn_mask=mask)
+    yield spotlight(make, 1, 2, attn_mask=mask)
 
 
 @declare(
@@ -660,13 +671,13 @@ def additive_row_constant(make: Make) -> Iterator[Case]:
     "empty_row",
     "A row of -inf in the additive mask gives zeros (or what the profile says).",
     agrees,
-    about="additive empty",
+    about="mask additive empty",
     needs="attn_mask",
 )
 def empty_row_additive(make: Make) -> Iterator[Case]:
     if make.profile.additive_mask != "yes" or make.profile.empty_row_neg_inf == "none":
         return
-    for rows in ([[0]], [[0, 0]], [[0, 0], [1, 1]], [[1, 0], [0, 0]], [[0] * 9]):
+    for rows in ([[0, 0]], [[0, 0], [1, 1]], [[1, 0], [0, 0]], [[0] * 9]):
         keep = np.array(rows, bool)
         queries, keys = keep.shape
         value = np.ones((keys, 1))
@@ -685,7 +696,7 @@ def _square(one: Case) -> bool:
     "causal_first_row",
     "is_causal lets query i attend to keys 0 to i and to no other, for L = S.",
     agrees,
-    about="causal",
+    about="mask causal",
     needs="is_causal",
     domain=_square,
 )
@@ -701,7 +712,7 @@ def causal_kept_set(make: Make) -> Iterator[Case]:
     "causal_no_future",
     "Changing only later keys and values leaves the earlier rows alone.",
     unmoved,
-    about="causal influence",
+    about="mask causal influence scale zero",
     needs="is_causal",
     domain=_square,
 )
@@ -725,7 +736,7 @@ def causal_no_future(make: Make) -> Iterator[Case]:
     "parallel_training",
     "For L ≠ S the causal mask hangs from the corner that the profile names (top left).",
     agrees,
-    about="causal rectangular",
+    about="mask causal rectangular",
     needs="is_causal",
     domain=lambda one: not _square(one) and one.array("query").shape[-2] > 1,
 )
@@ -742,7 +753,7 @@ def causal_alignment(make: Make) -> Iterator[Case]:
     "parallel_training",
     "A call with a single query obeys the causal rule like row 0 of a longer call.",
     agrees,
-    about="causal rectangular single",
+    about="mask causal rectangular single",
     needs="is_causal",
 )
 def causal_single_query(make: Make) -> Iterator[Case]:
@@ -757,7 +768,7 @@ def causal_single_query(make: Make) -> Iterator[Case]:
     "softmax_positive",
     "Under is_causal a key with score exactly zero keeps its weight.",
     agrees,
-    about="causal zero",
+    about="mask causal zero scale",
     needs="is_causal",
 )
 def causal_zero_scores(make: Make) -> Iterator[Case]:
@@ -773,7 +784,7 @@ def causal_zero_scores(make: Make) -> Iterator[Case]:
     "tiled_attention",
     "Causal rows at any level of scores: fully masked tiles change nothing.",
     agrees,
-    about="causal level",
+    about="mask causal level long",
     needs="is_causal",
     domain=_square,
 )
@@ -781,7 +792,7 @@ def causal_at_any_level(make: Make) -> Iterator[Case]:
     if make.profile.causal_alignment == "none":
         return
     for n in make.borders(33):
-        for level in levels(make):
+        for level in levels(make, 1 if n in (2, 5) else 4):
             yield from _at_level(make, n, n, level, is_causal=True)
 
 
@@ -880,7 +891,7 @@ def batch_and_heads(make: Make) -> Iterator[Case]:
     "gqa_tied",
     "With fewer key heads, query head h reads key head h // (Hq / Hkv): consecutive groups.",
     agrees,
-    about="heads groups",
+    about="heads groups batch",
     needs="groups",
 )
 def grouped_heads(make: Make) -> Iterator[Case]:
@@ -1093,7 +1104,7 @@ def masked_value_nan(make: Make) -> Iterator[Case]:
     "bool_additive",
     "NaN or infinity in a key masked by -inf never reaches an output.",
     agrees,
-    about="additive nan",
+    about="mask additive nan",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -1107,7 +1118,7 @@ def additive_key_nan(make: Make) -> Iterator[Case]:
     "bool_additive",
     "NaN or infinity in a value masked by -inf never reaches an output.",
     agrees,
-    about="additive nan",
+    about="mask additive nan",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -1121,7 +1132,7 @@ def additive_value_nan(make: Make) -> Iterator[Case]:
     "causal_no_future",
     "NaN or infinity in a later key never reaches an earlier row.",
     agrees,
-    about="causal nan",
+    about="mask causal nan",
     needs="is_causal",
 )
 def causal_key_nan(make: Make) -> Iterator[Case]:
@@ -1133,7 +1144,7 @@ def causal_key_nan(make: Make) -> Iterator[Case]:
     "causal_no_future",
     "NaN or infinity in a later value never reaches an earlier row.",
     agrees,
-    about="causal nan",
+    about="mask causal nan",
     needs="is_causal",
 )
 def causal_value_nan(make: Make) -> Iterator[Case]:
