@@ -554,7 +554,7 @@ def evaluate(statement: Statement, values: Instance, *, digits: int = 50) -> Sam
     look = Values(statement, dict(values), digits)
     with mpmath.workdps(digits + 15):
         if claim.relation == "factors":
-            lhs, rhs = _rank(look, statement), Fraction(len(look.axis(claim.axis, (), {})))
+            lhs, rhs = _ranks(look, statement)
             return Sample(values, lhs, rhs, lhs <= rhs, look.out_of_range)
         if claim.relation == "shape":
             places = list(product(*(look.axis(a, (), {}) for a in claim.axes)))
@@ -567,17 +567,32 @@ def evaluate(statement: Statement, values: Instance, *, digits: int = 50) -> Sam
     return Sample(values, lhs, rhs, holds, look.out_of_range)
 
 
-def _rank(look: Values, statement: Statement) -> Fraction:
+def _ranks(look: Values, statement: Statement) -> tuple[Fraction, Fraction]:
+    """Return the rank of the matrix and its bound.
+
+    With a prescribed right factor B: the rank of B with the matrix's rows below it, and that of B,
+    which are equal exactly if each row is a combination of rows of B.
+    """
     claim = statement.claim
     rows = look.axis(statement.symbol[claim.row].axes[0], (), {})
     columns = look.axis(statement.symbol[claim.column].axes[0], (), {})
+    inner = look.axis(claim.axis, (), {})
     matrix = [
         [look.real(claim.lhs, (), {claim.row: i, claim.column: j}) for j in columns] for i in rows
     ]
-    if not all(isinstance(x, Fraction) for row in matrix for x in row):
+    if claim.rhs is None:
+        return _rank(matrix), Fraction(len(inner))
+    right = [[look.real(claim.rhs[2], (c, j)) for j in columns] for c in inner]
+    return _rank([*right, *matrix]), _rank(right)
+
+
+def _rank(rows: list[list[Number]]) -> Fraction:
+    """Return the rank of a rational matrix, by exact elimination."""
+    if not all(isinstance(x, Fraction) for row in rows for x in row):
         raise AttnproofsError("a rank is computed for rational entries only")
+    matrix = [list(row) for row in rows]
     rank = 0
-    for k in range(len(columns)):
+    for k in range(len(matrix[0]) if matrix else 0):
         pivot = next((r for r in range(rank, len(matrix)) if matrix[r][k] != 0), None)
         if pivot is None:
             continue
