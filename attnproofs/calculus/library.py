@@ -241,9 +241,7 @@ _entropy = define(
 
 _logistic = define("logistic", lambda s: [s.scalar("x")], lambda x: 1 / (1 + exp(-x)))
 
-_tanh = define(
-    "tanh", lambda s: [s.scalar("x")], lambda x: (exp(2 * x) - 1) / (exp(2 * x) + 1)
-)
+_tanh = define("tanh", lambda s: [s.scalar("x")], lambda x: (exp(2 * x) - 1) / (exp(2 * x) + 1))
 
 
 def logsumexp(s: Array) -> Expr:

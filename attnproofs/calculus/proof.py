@@ -623,9 +623,7 @@ class Proof:
                     at = {n: plain(v[1]) for n, v in complete.items()}
                     yield substitute(other, complete), {"name": found.name, "at": at}
 
-    def _with_indices(
-        self, values: Values, names: set[str], place: Position
-    ) -> Iterator[Values]:
+    def _with_indices(self, values: Values, names: set[str], place: Position) -> Iterator[Values]:
         """Try the indices in scope for those that cannot be read off (``m <= v[l]`` from m)."""
         missing = sorted(names - set(values))
         declared = [ix.var(d.name) for d in self.statement.declared if d.kind == "index"]

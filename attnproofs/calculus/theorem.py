@@ -167,7 +167,9 @@ class Theorem:
         """Carry out a part, once; parts may cite one another, but not in a circle."""
         if part.name not in self._done:
             if part.name in self._open:
-                raise ProofRefused(f"{self.full_name(part)}: the proofs cite each other in a circle")
+                raise ProofRefused(
+                    f"{self.full_name(part)}: the proofs cite each other in a circle"
+                )
             self._open.add(part.name)
             try:
                 scope = Scope(self.full_name(part))

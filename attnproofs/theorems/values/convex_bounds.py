@@ -94,7 +94,13 @@ def some_values(rng: Random) -> dict[str, Any]:
 
 
 def equal_values(rng: Random) -> dict[str, Any]:
-    return {"n": 2, "v": [Fraction(1), Fraction(1)], "keep": [True, True], "κ": {(): 1}, "M": Fraction(1)}
+    return {
+        "n": 2,
+        "v": [Fraction(1), Fraction(1)],
+        "keep": [True, True],
+        "κ": {(): 1},
+        "M": Fraction(1),
+    }
 
 
 THEOREM = Theorem(
@@ -111,13 +117,21 @@ THEOREM = Theorem(
     },
     parts=(
         Part(bounded_above, above, instance=some_values),
-        Part(bounded_below, below, name="below", title={"en": "Lower bound", "ko": "하한"},
-             instance=some_values),
+        Part(
+            bounded_below,
+            below,
+            name="below",
+            title={"en": "Lower bound", "ko": "하한"},
+            instance=some_values,
+        ),
     ),
     false_neighbours=(
         FalseNeighbour(
             {"en": "The inequality is strict", "ko": "부등식이 순부등식이라는 주장"},
-            strictly, strictly_attempt, because="none of the rules named is strict", instance=equal_values,
+            strictly,
+            strictly_attempt,
+            because="none of the rules named is strict",
+            instance=equal_values,
         ),
     ),
     numbers={

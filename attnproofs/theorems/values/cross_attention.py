@@ -93,9 +93,12 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "The values may come from the target",
-             "ko": "밸류를 목표 수열에서 가져와도 된다는 주장"},
-            values_from_target, because="out of range",
+            {
+                "en": "The values may come from the target",
+                "ko": "밸류를 목표 수열에서 가져와도 된다는 주장",
+            },
+            values_from_target,
+            because="out of range",
         ),
     ),
     numbers={

@@ -38,9 +38,13 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "The updates lie in the column space of $W_V$",
-             "ko": "갱신이 $W_V$의 열공간에 있다는 주장"},
-            other_rows, proof, because="the right factor is not the one that is claimed",
+            {
+                "en": "The updates lie in the column space of $W_V$",
+                "ko": "갱신이 $W_V$의 열공간에 있다는 주장",
+            },
+            other_rows,
+            proof,
+            because="the right factor is not the one that is claimed",
         ),
     ),
     numbers={

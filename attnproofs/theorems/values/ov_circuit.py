@@ -43,7 +43,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             {"en": "The circuit is $W_OW_V$", "ko": "회로가 $W_OW_V$라는 주장"},
-            swapped, because="not equal",
+            swapped,
+            because="not equal",
         ),
     ),
     numbers={

@@ -49,13 +49,19 @@ THEOREM = Theorem(
     },
     parts=(
         Part(form, form_proof),
-        Part(score_matrix, score_proof, name="scores",
-             title={"en": "Score matrix", "ko": "점수 행렬"}),
+        Part(
+            score_matrix,
+            score_proof,
+            name="scores",
+            title={"en": "Score matrix", "ko": "점수 행렬"},
+        ),
     ),
     false_neighbours=(
         FalseNeighbour(
             {"en": "The rank is at most $d_k-1$", "ko": "계수가 $d_k-1$ 이하라는 주장"},
-            one_less, score_proof, because="the inner size is not the one that is claimed",
+            one_less,
+            score_proof,
+            because="the inner size is not the one that is claimed",
         ),
     ),
     numbers={

@@ -39,7 +39,9 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             {"en": "The rank is at most $d_v-1$", "ko": "계수가 $d_v-1$ 이하라는 주장"},
-            one_less, proof, because="the inner size is not the one that is claimed",
+            one_less,
+            proof,
+            because="the inner size is not the one that is claimed",
         ),
     ),
     numbers={

@@ -17,8 +17,9 @@ def statement(s: Scope) -> Claim:
     X, Y = s.tensor("X", T, d_model), s.tensor("X'", T, d_model)
     O, W_O = s.tensor("O", T, d_v), s.tensor("W_O", d_v, d_model)
     i, m = s.index("i", T), s.index("m", d_model)
-    s.assume("update", lambda t, f: eq(Y[t, f], X[t, f] + (O @ W_O)[t, f]),
-             over={"t": T, "f": d_model})
+    s.assume(
+        "update", lambda t, f: eq(Y[t, f], X[t, f] + (O @ W_O)[t, f]), over={"t": T, "f": d_model}
+    )
     return eq(Y[i, m] - X[i, m], (O @ W_O)[i, m])
 
 
@@ -33,8 +34,9 @@ def unprojected(s: Scope) -> Claim:
     X, Y = s.tensor("X", T, d_model), s.tensor("X'", T, d_model)
     O, W_O = s.tensor("O", T, d_v), s.tensor("W_O", d_v, d_model)
     i, m = s.index("i", T), s.index("m", d_model)
-    s.assume("update", lambda t, f: eq(Y[t, f], X[t, f] + (O @ W_O)[t, f]),
-             over={"t": T, "f": d_model})
+    s.assume(
+        "update", lambda t, f: eq(Y[t, f], X[t, f] + (O @ W_O)[t, f]), over={"t": T, "f": d_model}
+    )
     return eq(Y[i, m] - X[i, m], O[i, m])
 
 
@@ -52,9 +54,12 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "The update is $O$ without the projection",
-             "ko": "사영하지 않은 $O$가 갱신이라는 주장"},
-            unprojected, because="out of range",
+            {
+                "en": "The update is $O$ without the projection",
+                "ko": "사영하지 않은 $O$가 갱신이라는 주장",
+            },
+            unprojected,
+            because="out of range",
         ),
     ),
     numbers={

@@ -53,9 +53,7 @@ def kept(s: Any, i: Any) -> Array:
 
 def formula(s: Any) -> Expr:
     """Return the one-line formula, written out in sums."""
-    T, d_model, d_k, d_v, X, W_Q, W_K, W_V, W_O, i, m = s[
-        "T d_model d_k d_v X W_Q W_K W_V W_O i m"
-    ]
+    T, d_model, d_k, d_v, X, W_Q, W_K, W_V, W_O, i, m = s["T d_model d_k d_v X W_Q W_K W_V W_O i m"]
     keep = s["keep"]
 
     def score(j: Any) -> Expr:
@@ -65,8 +63,10 @@ def formula(s: Any) -> Expr:
         return ind(keep(i, j)) * exp(score(j)) / Sum(T, lambda l: ind(keep(i, l)) * exp(score(l)))
 
     return X[i, m] + Sum(
-        d_v, lambda c: Sum(T, lambda j: weight(j) * Sum(d_model, lambda a: X[j, a] * W_V[a, c]))
-        * W_O[c, m],
+        d_v,
+        lambda c: (
+            Sum(T, lambda j: weight(j) * Sum(d_model, lambda a: X[j, a] * W_V[a, c])) * W_O[c, m]
+        ),
     )
 
 
@@ -109,9 +109,12 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "Scaling also inside the query projection changes nothing",
-             "ko": "쿼리 사영에서 한 번 더 스케일해도 같다는 주장"},
-            scaled_twice, because="not equal",
+            {
+                "en": "Scaling also inside the query projection changes nothing",
+                "ko": "쿼리 사영에서 한 번 더 스케일해도 같다는 주장",
+            },
+            scaled_twice,
+            because="not equal",
         ),
     ),
     numbers={

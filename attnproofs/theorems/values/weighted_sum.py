@@ -37,7 +37,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             {"en": "The weights may be transposed", "ko": "가중치를 전치해도 된다는 주장"},
-            transposed, because="not equal",
+            transposed,
+            because="not equal",
         ),
     ),
     numbers={
