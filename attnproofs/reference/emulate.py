@@ -20,7 +20,14 @@ from attnproofs.reference.formats import Format, get_format
 Floats = NDArray[np.float64]
 
 #: How the softmax is organised.
-ALGORITHMS = ("weights-first", "divide-last", "online", "online-renormalised", "exp-of-lse")
+ALGORITHMS = (
+    "weights-first",
+    "divide-last",
+    "online",
+    "online-renormalised",
+    "exp-of-lse",
+    "merged",
+)
 
 #: The order in which a sum is formed.
 ORDERS = ("sequential", "reversed", "pairwise", "strided", "fused")
@@ -84,6 +91,8 @@ class Program:
         Multiply by the rounded reciprocal of the sum instead of dividing.
     backwards
         Visit the tiles from last to first.
+    one_by_one
+        ``"merged"`` only: add one part after the other to the result, instead of all at once.
     flush
         Replace subnormal results of the accumulation by zero.
     recompute
@@ -100,6 +109,7 @@ class Program:
     scale_on: str = "scores"
     reciprocal: bool = False
     backwards: bool = False
+    one_by_one: bool = False
     flush: bool = False
     recompute: bool = False
     row_term: str = "output"
@@ -248,7 +258,9 @@ def emulate(
             scores = np.concatenate([scores, extra], 1)
             keep = np.concatenate([keep, np.ones((len(q), 1), bool)], 1)
             v = np.concatenate([v, np.zeros((1, v.shape[1]))])
-        if program.algorithm.startswith("online"):
+        if program.algorithm == "merged":
+            out = _merged(ar, scores, keep, v)
+        elif program.algorithm.startswith("online"):
             out = _online(ar, scores, base, keep, v)
         else:
             out = _two_pass(ar, scores, base, keep, v)
@@ -266,12 +278,13 @@ def emulate_gradients(
     kept: NDArray[np.bool_] | None = None,
     bias: ArrayLike | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """Gradients of one head as a program of the model would compute them.
 
     Parameters
     ----------
-    query, key, value, model, program, kept, bias, scale
+    query, key, value, model, program, kept, bias, scale, softcap
         As for `emulate`.
     grad_out
         Gradient by the output, shape (L, Ev), numbers of the model's input format.
@@ -292,15 +305,16 @@ def emulate_gradients(
     model_ = _model(model)
     program = program or Program()
     q, k, v, g = (np.asarray(x, dtype=np.float64) for x in (query, key, value, grad_out))
-    options = {"kept": kept, "bias": bias, "scale": scale}
-    out = emulate(q, k, v, model=model_, program=program, **options)  # type: ignore[arg-type]  # as given
+    out = emulate(
+        q, k, v, model=model_, program=program, kept=kept, bias=bias, scale=scale, softcap=softcap
+    )
     keep = np.ones((len(q), len(k)), bool) if kept is None else np.asarray(kept, bool)
     factor = float(1 / np.sqrt(q.shape[1]) if scale is None else scale)
     ar = _Arithmetic(model_, program)
     narrow = model_.weights_stored
     both = narrow if model_.scores_stored is not None else None
     with np.errstate(all="ignore"):
-        w = _backward_weights(ar, q, k, keep, bias=bias, scale=factor)
+        w = _backward_weights(ar, q, k, keep, bias=bias, scale=factor, softcap=softcap)
         w = ar.store(w, both)
         dp = ar.store(ar.dot(g[:, None, :], v[None, :, :]), both)
         if program.row_term == "output":
@@ -312,6 +326,10 @@ def emulate_gradients(
         else:
             ds = ar.round(w * ar.round(dp - d))
         ds = ar.store(np.where(keep, ds, 0.0), both)
+        if softcap is not None:
+            x, _ = _scores(ar, q, k, bias=None, scale=factor, softcap=softcap, alone=False)
+            t = ar.store(ar.round(x / softcap), both)
+            ds = ar.store(ar.round(ds * ar.round(1 - ar.round(t * t))), both)
         tau = float(ar.round(factor))
         early = program.scale_on == "scores"
         ds = ar.store(ar.round(ds * tau) if early else ds, narrow)
@@ -330,10 +348,11 @@ def _backward_weights(
     *,
     bias: ArrayLike | None,
     scale: float,
+    softcap: float | None,
 ) -> Floats:
     """Weights by division, or from the log-sum-exp of scores summed in another order."""
-    alone = bias is None
-    x, base = _scores(ar, q, k, bias=bias, scale=scale, softcap=None, alone=alone)
+    alone = bias is None and softcap is None
+    x, base = _scores(ar, q, k, bias=bias, scale=scale, softcap=softcap, alone=alone)
     top = np.where(keep, x, -np.inf).max(-1, keepdims=True)
     e = np.where(keep, ar.exp(_shifted(ar, x, top, base)), 0.0)
     total = ar.sum(e)[:, None]
@@ -344,7 +363,7 @@ def _backward_weights(
     lse = ar.round(peak + ar.round(np.log(total)))
     turned = "reversed" if ar.program.order == "sequential" else "sequential"
     again = _Arithmetic(ar.model, replace(ar.program, order=turned))
-    x, base = _scores(again, q, k, bias=bias, scale=scale, softcap=None, alone=alone)
+    x, base = _scores(again, q, k, bias=bias, scale=scale, softcap=softcap, alone=alone)
     if ar.program.base_two:
         shifted = ar.round(x * base - ar.round(lse * float(ar.round(_LOG2E))))
     else:
@@ -433,6 +452,45 @@ def _divide(ar: _Arithmetic, numerator: Floats, total: Floats) -> Floats:
     if ar.program.reciprocal:
         return ar.round(numerator * ar.round(1 / total))
     return ar.round(numerator / total)
+
+
+def _merged(ar: _Arithmetic, x: Floats, keep: NDArray[np.bool_], v: Floats) -> Floats:
+    """Parts of the keys, each normalised by itself, merged by their log-sum-exp."""
+    if ar.program.base_two:
+        raise InputError("base_two: merged is emulated with base e only")
+    outs, lses = [], []
+    for part in np.array_split(np.arange(x.shape[1]), max(1, ar.model.merged_parts)):
+        if not len(part):
+            continue
+        some = keep[:, part].any(-1, keepdims=True)
+        own = np.where(keep[:, part], x[:, part], -np.inf).max(-1, keepdims=True)
+        own = np.where(some, own, 0.0)
+        e = np.where(keep[:, part], ar.exp(ar.round(x[:, part] - own)), 0.0)
+        total = ar.sum(_store_weights(ar, e) if ar.model.sum_of_stored else e)[:, None]
+        total = np.where(some, total, 1.0)
+        outs.append(_divide(ar, _apply(ar, e, v[part]), total))
+        lses.append(np.where(some, ar.round(own + ar.round(np.log(total))), -np.inf))
+    if not ar.program.one_by_one:
+        return _add_parts(ar, outs, lses)[0]
+    out, lse = outs[0], lses[0]
+    for other, its in zip(outs[1:], lses[1:]):
+        out, lse = _add_parts(ar, [out, other], [lse, its])
+    return out
+
+
+def _add_parts(ar: _Arithmetic, outs: list[Floats], lses: list[Floats]) -> tuple[Floats, Floats]:
+    """Output and log-sum-exp of several parts together."""
+    top = np.max(lses, axis=0)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    e = [ar.exp(ar.round(part - safe)) for part in lses]
+    total = ar.sum(np.concatenate(e, -1))[:, None]
+    lse = np.where(np.isfinite(top), ar.round(safe + ar.round(np.log(total))), -np.inf)
+    if ar.program.reciprocal:  # divide by the sum of the factors
+        products = np.stack([ar.round(a * b) for a, b in zip(e, outs)], -1)
+        return np.where(total > 0, ar.round(ar.sum(products) / total), 0.0), lse
+    base = np.where(np.isfinite(lse), lse, 0.0)
+    factors = [ar.exp(ar.round(part - base)) for part in lses]
+    return ar.sum(np.stack([ar.round(a * b) for a, b in zip(factors, outs)], -1)), lse
 
 
 def _factor(ar: _Arithmetic, gap: Floats, base: float) -> Floats:

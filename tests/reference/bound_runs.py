@@ -132,12 +132,15 @@ def programs(
             algorithms.append("online-renormalised")
         if model.exp_of_lse:
             algorithms.append("exp-of-lse")
+        if model.merged_parts:
+            algorithms += ["merged", "merged"]
         if model.scores_stored is not None:
             algorithms = ["weights-first"]
         if model.sum_of_stored:
             algorithms.remove("weights-first")
         algorithm = str(rng.choice(algorithms))
-        base_two = bool(model.exp2_shift and algorithm != "exp-of-lse" and rng.random() < 0.5)
+        natural = algorithm in ("exp-of-lse", "merged")
+        base_two = bool(model.exp2_shift and not natural and rng.random() < 0.5)
         where = ["scores", "query", "both"] if model.scale_on_inputs else ["scores"]
         # the emulated exp is rounded after its error is made: one unit of the allowance
         error = (model.exp_error - 1) * float(rng.choice([-1, 0, 1]))
@@ -149,6 +152,7 @@ def programs(
             scale_on=str(rng.choice(where)),
             reciprocal=bool(model.division_roundings > 1 and rng.random() < 0.5),
             backwards=bool(rng.random() < 0.5),
+            one_by_one=bool(rng.random() < 0.5),
             flush=bool(model.flush_subnormals and rng.random() < 0.3),
         )
         yield replace(model, tile=tile), program
@@ -221,6 +225,8 @@ def variants() -> list[PrecisionModel]:
         model("fa2-bf16", name="fa2-bf16, stored sum", sum_of_stored=True),
         model("fa2-fp16", name="fa2-fp16, lazy shift", shift_slack=5.6, tile=4),
         model("textbook(float32)", name="float32, truncating", truncating=True),
+        model("textbook(float32)", name="float32, merged parts", merged_parts=4, exp_error=40.0),
+        model("fa2-bf16", name="fa2-bf16, merged parts", merged_parts=3),
         model("textbook(float32)", name="float32, poor exp", exp_error=2000.0),
     ]
 
@@ -261,18 +267,22 @@ def gradient_campaign(
     rng = np.random.default_rng([seed, 7, *declared.name.encode()])
     for number in range(cases):
         case = draw(rng, declared, largest=16)
-        if case.softcap is not None or case.sink is not None:
-            case = build(case.q, case.k, case.v, case.keep, case.bias, mode=case.mode)
+        if case.sink is not None:
+            case = build(
+                case.q, case.k, case.v, case.keep, case.bias, softcap=case.softcap, mode=case.mode
+            )
         grad = rng.standard_normal((len(case.q), case.v.shape[1])) * rng.choice([0.1, 1, 30])
         if rng.random() < 0.3:
             grad = np.abs(grad)
         grad = round_array(grad, declared.input)
         mask = case.keep if case.bias is None else case.bias
-        exact = gradients(case.q, case.k, case.v, grad, precision=BITS, attn_mask=mask)
+        exact = gradients(
+            case.q, case.k, case.v, grad, precision=BITS, attn_mask=mask, softcap=case.softcap
+        )
         allowed = {
             label: gradient_allowance(
                 case.q, case.k, case.v, grad, model=declared, reference=exact, omit=left,
-                attn_mask=mask,
+                attn_mask=mask, softcap=case.softcap,
             )
             for label, left in [("bound", ()), *(("without " + "+".join(x), x) for x in omit)]
         }  # fmt: skip
@@ -284,7 +294,7 @@ def gradient_campaign(
             )
             got = emulate_gradients(
                 case.q, case.k, case.v, grad, model=used, program=program, kept=case.keep,
-                bias=case.bias,
+                bias=case.bias, softcap=case.softcap,
             )  # fmt: skip
             tally.runs += 1
             for label, parts in allowed.items():

@@ -253,3 +253,27 @@ def test_the_emulator_refuses_programs_outside_a_model() -> None:
         emulate(x, np.zeros((2, 3)), x, model="float32")
     with pytest.raises(InputError, match="a row keeps no key"):
         emulate(x, x, x, model="float32", kept=np.zeros((2, 2), bool))
+
+
+def test_arrays_of_narrow_types_are_read_exactly() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="narrow array types come from it")
+    rng = np.random.default_rng(12)
+    q, k, v = (rng.standard_normal((n, 8)).astype(ml_dtypes.float8_e4m3fn) for n in (3, 6, 6))
+    wide = [x.astype(np.float64) for x in (q, k, v)]
+    got = emulate(*wide, model="fa2-bf16").astype(ml_dtypes.bfloat16)
+    verdict = judge(q, k, v, got, model="fa2-bf16")
+    assert verdict.verdict == "CONSISTENT"
+    np.testing.assert_array_equal(verdict.got, got.astype(np.float64))
+
+
+def test_merged_parts_need_their_own_declaration() -> None:
+    rng = np.random.default_rng(13)
+    q, k, v = (rng.standard_normal((n, 8)).astype("f4") for n in (4, 12, 12))
+    split = model("textbook(float32)", name="split", merged_parts=3)
+    got = emulate(q + 0, k, v, model=split, program=Program("merged"))
+    assert judge(q, k, v, got, model=split).verdict == "CONSISTENT"
+    plain = allowance(q, k, v, model="textbook(float32)").total
+    assert (allowance(q, k, v, model=split).total > plain).all()
+    offset = k + np.float32(1e4)  # a common offset of all scores spoils log-sum-exps only
+    ratio = allowance(q, offset, v, model=split).terms["sums"] / plain
+    assert ratio.max() > 10

@@ -19,7 +19,7 @@ def test_no_emulated_backward_pass_exceeds_the_bound(name: str) -> None:
     assert tally.runs == 120
     assert tally.uncovered < tally.elements / 5
     assert tally.violations["bound"] == 0, tally.first
-    assert max(tally.ratios) > 0.05
+    assert max(tally.ratios) > 0.01
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_reference_computed_before_gives_the_same_allowance() -> None:
 def test_what_is_not_proved_is_not_covered() -> None:
     q, k, v, g, _ = grouped()
     zeros = tuple(np.zeros_like(x) for x in (q, k, v))
-    assert judge_gradients(q, k, v, g, zeros, model="float32", softcap=5).verdict == "NOT COVERED"
+    assert judge_gradients(q, k, v, g, zeros, model="fp8-p").verdict == "NOT COVERED"
     fine = judge_gradients(np.float64(q) + 1e-12, k, v, g, zeros, model="float32").dq
     assert fine.verdict == "NOT COVERED"
     assert "input format" in str(fine)

@@ -24,6 +24,9 @@ from attnproofs.reference.bounds.forward import (
     exact_in,
     forward,
     grow,
+    inside_error,
+    magnitudes,
+    plain_error,
     row_terms,
     total_of,
     weight_errors,
@@ -150,6 +153,11 @@ def _head_gradients(
     ds_error = _map(ds_error, lambda part: np.where(kept, part, 0.0))
     ds_hat = np.where(kept, p * gap, 0.0) + total_of(ds_error)
 
+    bias = dict(ds_error)  # a mask is added after the soft-cap
+    bias_hat = ds_hat
+    if facts.softcap is not None:
+        ds_error, ds_hat = _through_cap(facts, model, ds_error, ds_hat, omit)
+
     # ds is scaled (before or after the product) and stored, then multiplied by key or query
     times = 0 if stored is None else 2 if unfused else 1
     narrow = float(grow(times, stored_unit)) if stored_unit else 0.0
@@ -192,8 +200,7 @@ def _head_gradients(
         value["weights"] = value["weights"] + 2 * stored_tiny * (keep.swapaxes(-1, -2) @ magnitude)
     value["underflow"] = value["underflow"] + 2 * rows[..., None] * tiny
 
-    bias = dict(ds_error)
-    bias["weights"] = bias["weights"] + np.where(kept, narrow * ds_hat + times * stored_tiny, 0.0)
+    bias["weights"] = bias["weights"] + np.where(kept, narrow * bias_hat + times * stored_tiny, 0.0)
 
     ceiling = min(
         get_format(name).largest_finite
@@ -220,11 +227,13 @@ def _head_gradients(
     reason = contributing.max(-1, initial=0).astype(np.uint8)
     reason[(reason == 0) & (2 * large * down >= accumulated)] = OVERFLOW
     foreign = ~exact_in(grad, model.input)
-    eight_bits = stored is not None and stored.precision < 8
-    if facts.softcap is not None or eight_bits:
+    if (stored is not None and stored.precision < 8) or model.merged_parts:
         reason[:], reason_rows[:] = NO_BACKWARD, NO_BACKWARD
     reason[foreign], reason_rows[foreign] = INPUT_FORMAT, INPUT_FORMAT
     ds = np.where(kept, p * (dp - d[..., None]), 0.0)
+    if facts.softcap is not None:
+        score = facts.scale * (facts.query @ facts.key.swapaxes(-1, -2))
+        ds = ds * (1 - np.tanh(score / facts.softcap) ** 2)
     slack = 2.0**-20  # of the sum of magnitudes: far above the errors of these float64 products
     sizes = {
         "dq": scale * (np.abs(ds @ facts.key) + slack * (ds_hat @ np.abs(facts.key))),
@@ -234,10 +243,44 @@ def _head_gradients(
             + slack * (ds_hat.swapaxes(-1, -2) @ np.abs(facts.query))
         ),
         "dv": np.abs(p.swapaxes(-1, -2) @ grad) + slack * p_mass,
-        "dbias": ds_hat,
+        "dbias": bias_hat,
     }
     errors = {"dq": query, "dk": key, "dv": value, "dbias": bias}
     return HeadGradients(errors, sizes, reason_rows, reason)
+
+
+def _through_cap(
+    facts: Facts, model: PrecisionModel, error: Parts, hat: Floats, omit: Collection[str]
+) -> tuple[Parts, Floats]:
+    """Multiply by the soft-cap's slope ``1 - tanh(score / C)**2``."""
+    assert facts.softcap is not None
+    u, cap = model.unit, facts.softcap
+    products, scaled, _ = magnitudes(facts, 2)
+    delta, _ = plain_error(facts, model, products, scaled)
+    if "scores" in omit:
+        delta = np.zeros_like(delta)
+    inside = inside_error(cap, model, delta, scaled) / cap
+    score = abs(facts.scale) * (facts.query @ facts.key.swapaxes(-1, -2))
+    noise = (facts.query.shape[-1] + 4) * 2.0**-52 * abs(facts.scale) * products / cap + 2.0**-50
+    slope = np.clip(1 - np.tanh(score / cap) ** 2 + 2 * noise, 0.0, 1.0)
+    rounding = float(grow(model.tanh_error + 3, u))
+    if model.scores_stored is not None:
+        rounding += float(grow(4, get_format(model.scores_stored).unit_roundoff))
+    if "sums" in omit:
+        rounding = 0.0
+    tanh_error = np.minimum(inside, 2.0) + rounding
+    slope_error = 2 * tanh_error * (1 + tanh_error)
+    out = _map(error, lambda part: part * slope)
+    moved = np.where(facts.kept, hat * slope_error, 0.0)
+    by_scores = np.minimum(inside, 2.0) / tanh_error
+    out["scores"] = out["scores"] + moved * by_scores
+    again = float(grow(4, u)) if "sums" not in omit else 0.0
+    if model.scores_stored is not None:
+        again += get_format(model.scores_stored).unit_roundoff
+    hat_capped = np.where(facts.kept, hat * np.minimum(slope + slope_error, 1 + slope_error), 0.0)
+    out["sums"] = out["sums"] + moved * (1 - by_scores) + again * (hat_capped + hat)
+    out["underflow"] = out["underflow"] + np.where(facts.kept, 4 * model.tiny * (1 + hat), 0.0)
+    return out, hat_capped + total_of(out)
 
 
 def _full(kept: NDArray[np.bool_], value: float) -> Floats:

@@ -30,7 +30,7 @@ REASONS = (
     "an input is not a number of the model's input format",
     "the bound is infinite: the formats cannot support sums of this length or scores this large",
     "the enclosure is too wide to decide; raise the precision of the reference",
-    "no backward bound is proved for a soft-cap or for weights of 8 bits",
+    "no backward bound is proved for weights of 8 bits or for merged parts",
 )
 COVERED, EMPTY, OVERFLOW, INPUT_FORMAT, VACUOUS, WIDE, NO_BACKWARD = range(7)
 
@@ -106,7 +106,7 @@ def row_terms(
     kept, kept_any = facts.kept, facts.kept.any(-1)
     size = kept.shape[-1]
     n = kept.sum(-1).astype(np.float64)
-    products, scaled, bias = _magnitudes(facts, tier)
+    products, scaled, bias = magnitudes(facts, tier)
     delta, highest = _score_error(facts, model, tier, products=products, scaled=scaled, bias=bias)
     lse_abs = facts.lse_abs
     if tier == 2:
@@ -150,9 +150,17 @@ def row_terms(
     sum_roundings = np.maximum(n - 1, 0) + rescales + (1 if model.renormalised_tiles else 0)
     log_sum = np.log(np.maximum(n, 1)) + sum_roundings * np.log1p(u) + shift_top + exp_top + 1
     log_sum = log_sum + model.shift_slack
-    by_lse = model.exp_of_lse or recomputed
+    by_lse = model.exp_of_lse or recomputed or model.merged_parts > 0
     if by_lse:
         shift = shift + (u * log_sum + 2 * u * u * lse_abs)[..., None]
+    merges = float(model.merged_parts)
+    if merges:  # each part's log-sum-exp is rounded, then differences of them
+        largest = np.maximum(score + delta, top_hat[..., None]) + log_sum[..., None]
+        shift = shift + model.log_error * u * log_sum[..., None] + 4 * u * largest
+        shift = shift + (2 * u + u * u) * (reach + 2 * log_sum[..., None])
+        exp = exp + exp_unit * merges
+        exp_top = exp_top + exp_unit * merges
+        sum_roundings = sum_roundings + merges
     if "shift" in omit:
         shift, shift_top = np.zeros_like(shift), np.zeros_like(shift_top)
     if "exp" in omit:
@@ -194,10 +202,13 @@ def row_terms(
     value_roundings = n - (1 if narrow else 0) + rescales
     if model.renormalised_tiles:
         value_roundings = value_roundings + 2 + 4 * tiles
+    if merges:
+        value_roundings = value_roundings + 2 * merges + 1 + model.division_roundings
     if model.dot_error is None:
         values = grow(np.maximum(value_roundings, 0), u)
     else:
-        values = (1 + model.dot_error) * (1 + grow(tiles + rescales, u)) - 1
+        steps = tiles + rescales + 3 * merges + 3
+        values = (1 + model.dot_error) * (1 + grow(steps, u)) - 1
     values = (1 + values) * (1 + divide) - 1
     if "sums" in omit:
         normalise, values = np.zeros_like(normalise), np.zeros_like(values)
@@ -251,7 +262,7 @@ def row_terms(
     )
 
 
-def _magnitudes(facts: Facts, tier: int) -> tuple[Floats, Floats, Floats]:
+def magnitudes(facts: Facts, tier: int) -> tuple[Floats, Floats, Floats]:
     """Sums of absolute products, the same scaled (or the score itself), and the bias; (G, L, S)."""
     query, key = np.abs(facts.query), np.abs(facts.key)
     scale, width = abs(facts.scale), facts.query.shape[-1]
@@ -272,16 +283,10 @@ def _magnitudes(facts: Facts, tier: int) -> tuple[Floats, Floats, Floats]:
     return products, np.minimum(score, scale * products * _UP), bias
 
 
-def _score_error(
-    facts: Facts,
-    model: PrecisionModel,
-    tier: int,
-    *,
-    products: Floats,
-    scaled: Floats,
-    bias: Floats,
+def plain_error(
+    facts: Facts, model: PrecisionModel, products: Floats, scaled: Floats
 ) -> tuple[Floats, Floats]:
-    """Hypothesis (S): the bound on the error of each score, and the largest number on the way."""
+    """Error of the scaled product of query and key, and the largest number on the way."""
     u, tiny, scale = model.unit, model.tiny, abs(facts.scale)
     width = facts.query.shape[-1]
     roundings = max(width - (1 if model.exact_products else 0), 0)
@@ -301,14 +306,35 @@ def _score_error(
         2 * width * scale * (1 + dot) + model.scale_roundings * max(1.0, scale)
     )
     highest = np.maximum(products, scale * products) * (1 + dot) * (1 + factor)
-    stored = None if model.scores_stored is None else get_format(model.scores_stored)
-    if stored is not None:  # written after the product and after the scaling
+    if model.scores_stored is not None:  # written after the product and after the scaling
+        stored = get_format(model.scores_stored)
         twice = float(grow(2, stored.unit_roundoff))
         delta = delta + twice * (scaled + delta) + 2 * max(1.0, scale) * 2 * half_quantum(stored)
+    return delta, highest
+
+
+def inside_error(cap: float, model: PrecisionModel, delta: Floats, scaled: Floats) -> Floats:
+    """Error of a soft-cap's ``C * (score / C)`` before the tanh."""
+    return delta + float(grow(2, model.unit)) * (scaled + delta) + 2 * (cap + 1) * model.tiny
+
+
+def _score_error(
+    facts: Facts,
+    model: PrecisionModel,
+    tier: int,
+    *,
+    products: Floats,
+    scaled: Floats,
+    bias: Floats,
+) -> tuple[Floats, Floats]:
+    """Hypothesis (S): the bound on the error of each score, and the largest number on the way."""
+    u, tiny = model.unit, model.tiny
+    delta, highest = plain_error(facts, model, products, scaled)
+    stored = None if model.scores_stored is None else get_format(model.scores_stored)
     score = scaled
     if facts.softcap is not None:
         cap = facts.softcap
-        inside = delta + float(grow(2, u)) * (scaled + delta) + 2 * (cap + 1) * tiny
+        inside = inside_error(cap, model, delta, scaled)
         value = np.minimum(cap, scaled + inside)
         outside = float(grow(model.tanh_error + 2, u)) * value + 2 * (cap + 1) * tiny
         delta = np.minimum(inside, 2 * cap) + outside
@@ -389,7 +415,8 @@ def _lse_route(
     else:
         moved = np.expm1(np.max(2 * own, -1, initial=0.0, where=facts.kept))
         drift = np.max(total, -1, initial=0.0, where=facts.kept)
-    return _array(np.log1p(moved) + _log_and_add(model, drift, log_sum, lse_abs))
+    added = 1 + model.merged_parts  # each merge makes a log-sum-exp of its own
+    return _array(np.log1p(moved) + added * _log_and_add(model, drift, log_sum, lse_abs))
 
 
 def _log_and_add(model: PrecisionModel, drift: Floats, log_sum: Floats, lse_abs: Floats) -> Floats:

@@ -73,6 +73,10 @@ class PrecisionModel:
         FlashAttention-1 does it.
     exp_of_lse
         True when the weights may be computed as ``exp(score - log_sum_exp)`` without a division.
+    merged_parts
+        Keys may be split into up to so many parts, each with a softmax of its own, whose outputs
+        are merged by their log-sum-exp, at once or one by one (split keys, ring attention); 0 if
+        they are not.
     division_roundings
         1 for a division, 2 for a reciprocal and a multiplication.
     flush_subnormals
@@ -106,7 +110,7 @@ class PrecisionModel:
     exact_products: bool = False
     dot_error: float | None = None
     exp_error: float = 6.0
-    tanh_error: float = 10.0
+    tanh_error: float = 16.0
     log_error: float = 10.0
     scale_roundings: int = 2
     scale_on_inputs: bool = False
@@ -116,6 +120,7 @@ class PrecisionModel:
     tile: int | None = None
     renormalised_tiles: bool = False
     exp_of_lse: bool = False
+    merged_parts: int = 0
     division_roundings: int = 1
     flush_subnormals: bool = False
 
@@ -130,6 +135,7 @@ class PrecisionModel:
         for field in ("scale_roundings", "bias_roundings", "division_roundings"):
             _whole(field, getattr(self, field), 0)
         _whole("weights_scale", self.weights_scale, 0)
+        _whole("merged_parts", self.merged_parts, 0)
         if self.tile is not None:
             _whole("tile", self.tile, 1)
         if self.dot_error is not None:
