@@ -117,16 +117,18 @@ def untex(source: str) -> str:
         text = re.sub(r"\\sqrt" + _BRACED, lambda m: "√" + _tight(m[1]), text)
         text = re.sub(r"\\(?:operatorname|mathrm|text|mathbf|textbf)" + _BRACED, r"\1", text)
         text = re.sub(r"([_^])" + _BRACED, lambda m: m[1] + _tight(m[2]), text)
-    text = re.sub(
-        r"\\([A-Za-z]+)\s?",
-        lambda m: _COMMANDS.get(m[1]) or GREEK.get(m[1]) or ("" if m[1] in _COMMANDS else m[1]),
-        text,
-    )
+    text = re.sub(r"\\([A-Za-z]+)(\s?)", _command, text)
     return re.sub(r"\\[,;!: ]", " ", text).replace("\\", "").replace("^2", "²")
 
 
 def _tight(inner: str) -> str:
     return inner if re.fullmatch(r"\w+", inner) else f"({inner})"
+
+
+def _command(match: re.Match[str]) -> str:
+    name = match[1]
+    sign = _COMMANDS[name] if name in _COMMANDS else GREEK.get(name, name)
+    return sign + (match[2] if sign in "≤≥≠→∈≈⇒↦≡" else "")
 
 
 def _quotient(match: re.Match[str]) -> str:
