@@ -215,7 +215,7 @@ class Scale:
         try:
             return self.num / self.den / math.sqrt(self.root)
         except OverflowError:
-            return math.copysign(math.inf, self.num)
+            return -math.inf if self.num < 0 else math.inf
 
 
 def read_real(name: str, x: Any) -> Fraction:
