@@ -52,7 +52,7 @@ _LEVELS = (
     "--jobs",
     default=min(4, os.cpu_count() or 1),
     type=click.IntRange(min=1),
-    help="Processes that run the test file.  [default: one a core, at most 4]",
+    help="Processes that run the test file or the audit.  [default: one a core, at most 4]",
 )
 @click.option("--slipped", "brief", is_flag=True, help="Leave the caught mutants out of the table.")
 @click.option("--list", "listing", is_flag=True, help="Print the gallery of mutants and stop.")
@@ -126,7 +126,9 @@ def _test(tests: str, levels: tuple[str, ...], fixture: str, timeout: float, job
     from attnproofs.mutants.rules import parse
 
     if tests == "audit":
-        return _audit()
+        from attnproofs.cli.grade_audit import Audit
+
+        return Audit(jobs)
     rule = parse(tests)
     if rule is not None:
         return EachInTurn(rule.name, rule.title, rule.levels, rule.examine)
@@ -274,18 +276,3 @@ def _print_gallery(mutants: tuple[Mutant, ...], json_file: str | None) -> None:
     for m in mutants:
         table.add_row(Text(m.id), m.level, Text(m.sentence), Text("\n".join(m.sources)))
     Console(highlight=False).print(table)
-
-
-def _audit() -> Grader:
-    """The audit as a test: a mutant is caught when a property is violated."""
-    from attnproofs.contract.api import audit
-    from attnproofs.mutants.grade import EachInTurn
-    from attnproofs.mutants.registry import Function
-
-    def examine(level: str, function: Function) -> str | None:
-        report = audit(function, level=level, profile="strict")
-        return report.violated[0].property if report.violated else None
-
-    return EachInTurn(
-        "audit", "the audit of attnproofs, profile strict", frozenset(_LEVELS), examine
-    )

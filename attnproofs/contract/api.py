@@ -35,6 +35,7 @@ def audit(
     skip: Sequence[str] = (),
     limit: float = 10.0,
     isolate: bool | None = None,
+    first_only: bool = False,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -65,6 +66,8 @@ def audit(
         Seconds that one call may take.
     isolate
         False calls the function in this process instead of another.
+    first_only
+        Stop a level at its first violated property.
     store
         Where root causes are saved; nothing is saved by default.
     progress
@@ -114,6 +117,7 @@ def audit(
         skip=tuple(skip),
         limit=limit,
         isolate=isolate,
+        first_only=first_only,
         variant=variant,
     )
     report = Report(found.name, chosen.name, levels, seed, [], mode)

@@ -83,6 +83,8 @@ class Settings:
     precision
         Precision model of `attnproofs.reference.bounds`; empty for all arithmetic in the data
         type of the inputs.
+    first_only
+        Stop at the first violated property, for callers who want no more than a verdict.
     """
 
     profile: Profile
@@ -96,6 +98,7 @@ class Settings:
     isolate: bool | None = None
     variant: str = ""
     precision: str = ""
+    first_only: bool = False
 
     def chosen(self, name: str) -> bool:
         """Whether the property called `name` is to be run."""
@@ -582,6 +585,8 @@ def run_level(
             if progress is not None:
                 progress(session.level, entry.id, number, len(entries))
             findings.append(session.run(entry, causes))
+            if session.settings.first_only and findings[-1].status == VIOLATED:
+                break
         findings.extend(_conduct(session))
     return findings, ""
 

@@ -144,8 +144,8 @@ class Suite:
             return f"{reply['test']}: {reply['message']}" if reply["test"] else "failed"
         if status in (PASSED, NOTHING_COLLECTED) and not reply["asked"]:
             raise InputError(
-                f"{self.path}: no test asks for the fixture {self.fixture!r}; take the function that "
-                f"is tested from such a fixture, def test_x({self.fixture}): ..., or name yours "
+                f"{self.path}: no test asks for the fixture {self.fixture!r}; take the function "
+                f"under test from such a fixture, def test_x({self.fixture}): ..., or name yours "
                 "with --fixture"
             )
         if status == PASSED:

@@ -5,8 +5,9 @@
 
 Such a file holds a list MUTANTS (and, if it likes, EXTENDED) of dictionaries with the keys id,
 level, fn and what, and a dictionary CORRECT (and CORRECT_EXTENDED) from level to the correct
-function; the correct ones must pass. Options: --only PATTERN, --level LEVEL, --mode MODE, --jobs N,
---json FILE. Exit status 0 when all are caught and no correct function is accused, else 1.
+function; the correct ones must pass. Options: --only PATTERN, --level LEVEL, --mode MODE, --first
+(stop at the first violated property), --jobs N, --json FILE. Exit status 0 when all are caught and
+no correct function is accused, else 1.
 """
 
 from __future__ import annotations
@@ -66,11 +67,13 @@ def size_of(case):
 
 def examine(job):
     """Audit one subject in a process of its own."""
-    identity, level, function, correct, sentence, mode = job
+    identity, level, function, correct, sentence, mode, first_only = job
     if function is None:
         function = next(m for m in gallery() if m.id == identity).make()
     start = time.perf_counter()
-    report = audit(function, level=level, profile="strict", mode=mode, isolate=False)
+    report = audit(
+        function, level=level, profile="strict", mode=mode, isolate=False, first_only=first_only
+    )
     seconds = time.perf_counter() - start
     row = {
         "id": identity,
@@ -129,11 +132,12 @@ def main():
     parser.add_argument("--only", default="*")
     parser.add_argument("--level")
     parser.add_argument("--mode", default="default")
+    parser.add_argument("--first", action="store_true", help="stop at the first violation")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     jobs = [
-        (identity, level, f, correct, sentence, options.mode)
+        (identity, level, f, correct, sentence, options.mode, options.first)
         for identity, level, f, correct, sentence in subjects(options.file)
         if fnmatch.fnmatchcase(identity, options.only) and options.level in (None, level)
     ]

@@ -200,6 +200,15 @@ def test_a_test_file_has_one_level(tmp_path):
     assert "graded at one level" in str(result.exception)
 
 
+# ---------------------------------------------------------------- the audit
+
+
+def test_the_audit_is_graded_like_any_other_test():
+    result = run("audit", "--only", "no-shift", "--only", "mask-polarity-flipped", "--jobs", "2")
+    assert result.return_value == 0
+    assert "caught 2 of 2 mutants, 100.0 %" in result.output
+
+
 # ---------------------------------------------------------------- rules and the command
 
 
