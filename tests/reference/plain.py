@@ -25,6 +25,13 @@ def mpf(x) -> mpmath.mpf:
     return mpmath.mpf(float(x))
 
 
+def numbers(x) -> np.ndarray:
+    """The numbers of an array."""
+    out = np.empty(np.shape(x), dtype=object)
+    out.reshape(-1)[:] = [mpf(y) for y in np.ravel(x).tolist()]
+    return out
+
+
 def _digits_before_the_point(*parts) -> int:
     """Decimal digits of the largest score that these magnitudes allow."""
     total = 0.0
@@ -77,6 +84,7 @@ def attention(
     extra += _digits_before_the_point(0 if mask is None else mask)
     extra += _digits_before_the_point(0 if sinks is None else sinks, [L + S + abs(causal_offset)])
     with mpmath.workdps(digits + 15 + extra):
+        q, k, v = (numbers(x) for x in (q, k, v))
         tau = 1 / mpmath.sqrt(E) if scale is None else mpf(scale)
         for place in np.ndindex(*lead, L):
             *b, h, i = place
@@ -98,7 +106,7 @@ def attention(
                 if not allowed:
                     continue
                 kj = k[(*b, g, j)]
-                x = sum((mpf(a) * mpf(c) for a, c in zip(qi, kj)), mpmath.mpf(0)) * tau
+                x = mpmath.fdot(zip(qi, kj)) * tau
                 if softcap is not None:
                     x = mpf(softcap) * mpmath.tanh(x / mpf(softcap))
                 if alibi_slopes is not None:
@@ -114,8 +122,8 @@ def attention(
             for j in range(S):
                 weights[(*place, j)] = exps[j] / total if j in s else mpmath.mpf(0)
             for d in range(Ev):
-                terms = (weights[(*place, j)] * mpf(v[(*b, g, j, d)]) for j in s)
-                output[(*place, d)] = sum(terms, mpmath.mpf(0))
+                terms = [(weights[(*place, j)], v[(*b, g, j, d)]) for j in s]
+                output[(*place, d)] = mpmath.fdot(terms)
     results = output, weights, lse, scores, keep
     return tuple(x[0] for x in results) if two else results
 
