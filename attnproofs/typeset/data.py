@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attnproofs.typeset.page import Formula, Page
+from attnproofs.typeset.page import Formula, Page, Written
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose
 
@@ -78,5 +78,5 @@ def page_data(page: Page, language: str = "en") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _formula(formula: Formula) -> dict[str, str]:
+def _formula(formula: Formula | Written) -> dict[str, str]:
     return {"text": formula.to("text"), "latex": formula.to("latex")}

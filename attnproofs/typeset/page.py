@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnproofs.calculus.theorem import FalseNeighbour, Part, Theorem
 from attnproofs.kernel import index as ix
@@ -19,6 +19,9 @@ from attnproofs.kernel.statement import Declared, Definition, Statement
 from attnproofs.kernel.terms import Term, substitute
 from attnproofs.typeset.printer import Printer
 from attnproofs.typeset.symbols import definition_printer, printer
+
+if TYPE_CHECKING:
+    from attnproofs.typeset.records import FalseRecord, PartRecord
 
 Text = Mapping[str, str]
 
@@ -33,6 +36,17 @@ class Formula:
     def to(self, notation: str) -> str:
         """Return the formula in ``latex``, ``text`` or ``mathml``."""
         return self.write(self.printer(notation))
+
+
+@dataclass(frozen=True)
+class Written:
+    """A formula that has been written in every notation already."""
+
+    in_notation: Mapping[str, str]
+
+    def to(self, notation: str) -> str:
+        """Return the formula in ``latex``, ``text`` or ``mathml``."""
+        return self.in_notation[notation]
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,7 @@ class FalsePage:
 
     title: Text
     claim: Formula
-    values: tuple[Formula, ...]
+    values: tuple[Written, ...]
     sides: tuple[str, str]
     relation: str
     refusal: str
@@ -114,45 +128,40 @@ class Page:
 
 
 def page(theorem: Theorem) -> Page:
-    """Build the page of `theorem`: carries out its proof and replays the certificate."""
-    replayed = theorem.proved()
-    parts = []
-    for part, built, proved in zip(theorem.parts, theorem.built, replayed, strict=True):
-        parts.append(_part(part, built, _lemma_names(proved)))
-    own = theorem.id
+    """Build the page of `theorem` from the record of its proof (made now if there is none)."""
+    from attnproofs.typeset.records import record_of
+
+    record = record_of(theorem)
+    parts = tuple(_part(part, r) for part, r in zip(theorem.parts, record.parts, strict=True))
     uses = dict.fromkeys(u.split(".")[0] for p in parts for u in p.uses)
     return Page(
-        id=own,
+        id=theorem.id,
         chapter=theorem.chapter,
         title=theorem.title,
         prose=theorem.prose,
         numbers=theorem.numbers,
         evidence="proved",
         lemma=theorem.lemma,
-        parts=tuple(parts),
-        false=tuple(_false(theorem, f) for f in theorem.false_neighbours),
-        axioms=tuple(sorted({a for proved in replayed for a in proved.axioms})),
-        uses=tuple(u for u in uses if u != own),
+        parts=parts,
+        false=tuple(
+            _false(n, r) for n, r in zip(theorem.false_neighbours, record.false, strict=True)
+        ),
+        axioms=record.axioms,
+        uses=tuple(u for u in uses if u != theorem.id),
         references=theorem.references,
         definitions=tuple(dict.fromkeys(d for p in parts for d in p.definitions)),
-        steps=sum(proved.steps for proved in replayed),
+        steps=record.steps,
     )
 
 
-def _lemma_names(proved: Any) -> tuple[str, ...]:
-    from attnproofs.calculus.proof import SESSION
-
-    return tuple(sorted({SESSION.proved[d].statement.name for d in proved.lemmas}))
-
-
-def _part(part: Part, built: Any, uses: tuple[str, ...]) -> PartPage:
-    statement: Statement = built.statement
+def _part(part: Part, record: PartRecord) -> PartPage:
+    statement = record.statement
     derivations = []
-    for shown in built.shown:
-        inner: Statement = shown.statement
+    for shown in record.shown:
+        inner = shown.statement
         first = Step(None, "", _term(inner, shown.start), ())
         lines = tuple(
-            Step(k, line.relation, _term(inner, line.term), tuple(dict.fromkeys(line.reasons)))
+            Step(k, line.relation, _term(inner, line.term), line.reasons)
             for k, line in enumerate(shown.lines, 1)
         )
         derivations.append(Derivation(shown.title, (first, *lines)))
@@ -163,12 +172,23 @@ def _part(part: Part, built: Any, uses: tuple[str, ...]) -> PartPage:
         claim=claim_formula(statement),
         derivations=tuple(derivations),
         digest=statement.digest,
-        uses=uses,
+        uses=record.uses,
         definitions=tuple(d.name for d in statement.definitions),
         symbols=tuple(
             (_KINDS[d.kind, d.independent], d.name, _formula(statement, partial(_axes, d)))
             for d in statement.declared
         ),
+    )
+
+
+def _false(neighbour: FalseNeighbour, record: FalseRecord) -> FalsePage:
+    return FalsePage(
+        neighbour.title,
+        claim_formula(record.statement),
+        tuple(Written(v) for v in record.values),
+        record.sides,
+        record.statement.claim.relation,
+        record.refusal,
     )
 
 
@@ -360,29 +380,6 @@ def _head(made: Definition, names: list[str], stage: ix.Poly | None = None) -> T
 
 
 # -- false neighbours ----------------------------------------------------------------------------
-
-
-def _false(theorem: Theorem, neighbour: FalseNeighbour) -> FalsePage:
-    from attnproofs.calculus.evaluate import refute
-    from attnproofs.calculus.proving import refusal_of
-    from attnproofs.calculus.symbols import Scope
-
-    scope = Scope(f"{theorem.id}.false")
-    statement = scope.claim(neighbour.statement(scope))
-    found = refute(statement, given=neighbour.instance)
-    values: tuple[Formula, ...] = ()
-    sides = ("", "")
-    if found is not None:
-        values = instance_formulas(statement, found.instance)
-        sides = (number(found.lhs), number(found.rhs))
-    return FalsePage(
-        neighbour.title,
-        claim_formula(statement),
-        values,
-        sides,
-        statement.claim.relation,
-        refusal_of(statement, scope, neighbour),
-    )
 
 
 def number(value: Any) -> str:

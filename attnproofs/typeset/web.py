@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from attnproofs.typeset.page import Formula, Page
+from attnproofs.typeset.page import Formula, Page, Written
 from attnproofs.typeset.reasons import Reason, reason
 from attnproofs.typeset.words import RULE_TEXTS, RULES, choose, word
 
@@ -35,7 +35,7 @@ def stylesheet() -> str:
     return (resources.files("attnproofs.typeset") / "templates" / "page.css").read_text("utf-8")
 
 
-def math(formula: Formula, *, block: bool = False) -> Any:
+def math(formula: Formula | Written, *, block: bool = False) -> Any:
     """Return a formula as a MathML element."""
     from markupsafe import Markup
 
