@@ -190,8 +190,8 @@ def graph_page(made: graph.Graph, language: str) -> str:
         "en": "A solid line leads from a theorem to one that its proof cites, a dashed line to a "
         "definition (boxes) that its statement uses. What a theorem rests on stands to its left. "
         "Click a theorem to open it.",
-        "ko": "실선은 정리에서 그 증명이 인용하는 정리로, 점선은 명제에 쓰인 정의(네모)로 이어집니다. "
-        "정리의 근거는 그 왼쪽에 있습니다. 정리를 누르면 해당 쪽이 열립니다.",
+        "ko": "실선은 정리에서 그 증명이 인용하는 정리로, 점선은 명제에 쓰인 정의(네모)로 "
+        "이어집니다. 정리의 근거는 그 왼쪽에 있습니다. 정리를 누르면 해당 쪽이 열립니다.",
     }[language]
     picture = graph.svg(made, link="{id}.html", language=language)
     return "\n".join([
