@@ -191,6 +191,48 @@ def test_numbers_that_are_not_finite_in_kept_places_are_reported(which):
         attention(**arrays)
 
 
+def test_what_a_broadcast_or_shared_array_holds_counts_for_every_reader():
+    """A key that both batch entries share, and one that two query heads share."""
+    q, k, v = np.ones((2, 2, 1, 1)), np.ones((1, 1, 2, 1)), np.ones((1, 1, 2, 1))
+    k[0, 0, 1] = np.nan
+    keep = np.ones((2, 2, 1, 2), bool)
+    keep[..., 1] = False
+    assert (attention(q, k, v, attn_mask=keep).output.round_to("float64") == 1).all()
+    for reader in np.ndindex(2, 2):
+        mask = keep.copy()
+        mask[(*reader, 0, 1)] = True
+        with pytest.raises(InputError, match=r"key of shape .* holds nan at index \(0, 0, 1, 0\)"):
+            attention(q, k, v, attn_mask=mask)
+
+
+class TensorLike:
+    """What a torch tensor offers, without torch: NumPy cannot read it before it is detached."""
+
+    def __init__(self, array, dtype, ready=False):
+        self.array, self.dtype, self.ready = array, dtype, ready
+
+    def detach(self):
+        return TensorLike(self.array, self.dtype, ready="bfloat16" not in self.dtype)
+
+    def cpu(self):
+        return self
+
+    def float(self):
+        return TensorLike(self.array.astype(np.float32), "torch.float32", ready=True)
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.ready:
+            raise RuntimeError("call detach() first")
+        return np.asarray(self.array, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16"])
+def test_tensors_of_torch_are_read(dtype):
+    x = TensorLike(np.arange(6, dtype=np.float32).reshape(3, 2), dtype)
+    got = attention(x, x, x).output.midpoint.tolist()
+    assert got == attention(x.array, x.array, x.array).output.midpoint.tolist()
+
+
 @pytest.mark.parametrize(
     "sizes", [(0, 3, 2, 2), (2, 0, 2, 2), (2, 3, 0, 2), (2, 3, 2, 0), (0, 0, 0, 0)]
 )
