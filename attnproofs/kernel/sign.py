@@ -160,6 +160,7 @@ def _witnesses(ctx: Context, axis: ix.Axis, body: Term) -> Iterator[ix.Index]:
         return
     names = sorted(free_variables(body) | free_variables(("sum", axis, ("q", 0, 1))))
     names += [d.name for d in ctx.statement.declared if d.kind == "index"]
+    names += [f"%{level}" for level in range(ctx.level)]  # the indices bound around the sum
     indices: list[ix.Index] = [ix.var(n) for n in names]
     for d in ctx.statement.declared:
         if d.kind == "function":
