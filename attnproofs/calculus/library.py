@@ -85,14 +85,7 @@ def define(
     scope = Scope(name)
     values = params(scope)
     result = body(*values)
-    kinds: list[tuple[Any, ...]] = []
-    for d in scope.declared():
-        if d.kind == "dimension":
-            kinds.append(("int", d.name, d.least))
-        elif d.kind == "tensor":
-            kinds.append(("tensor", d.name, d.axes))
-        else:
-            kinds.append(("real", d.name))
+    kinds = _parameters(scope)
     indices: tuple[tuple[str, ix.Axis], ...] = ()
     term: Term
     if isinstance(result, Array):
@@ -102,6 +95,67 @@ def define(
     else:
         term = result.term
     made = register(Definition(name, tuple(kinds), indices, term))
+    return lambda *arguments: apply_definition(made, arguments)
+
+
+def _parameters(scope: Scope) -> list[tuple[Any, ...]]:
+    kinds: list[tuple[Any, ...]] = []
+    for d in scope.declared():
+        if d.kind == "dimension":
+            kinds.append(("int", d.name, d.least))
+        elif d.kind == "tensor":
+            kinds.append(("tensor", d.name, d.axes))
+        else:
+            kinds.append(("real", d.name))
+    return kinds
+
+
+def define_recursive(
+    name: str,
+    params: Callable[[Scope], list[Any]],
+    base: Callable[..., Array | Expr],
+    step: Callable[..., Array | Expr],
+) -> Callable[..., Any]:
+    """Define a symbol by recursion on its first parameter, a natural number.
+
+    `params` declares the parameters in a scope and returns them in order, the first one declared
+    with ``least=0``. ``base(*others)`` is the value at 0; ``step(before, k, *others)`` is the value
+    at ``k + 1``, in which `before` (an array, or an expression without indices) is that at ``k``.
+    """
+    scope = Scope(name)
+    stage, *others = params(scope)
+    kinds = _parameters(scope)
+    first = base(*others)
+    axes = first.axes if isinstance(first, Array) else ()
+    names = tuple(f"{name}_{k}" for k in range(len(axes)))
+    places = tuple(Ix(ix.var(n)) for n in names)
+    own = tuple(
+        ("int", v.index) if isinstance(v, Ix)
+        else v.lam() if isinstance(v, Array)
+        else ("real", v.term)
+        for v in (stage, *others)
+    )  # fmt: skip
+
+    def at(*i: Ix) -> Expr:
+        return Expr(("app", name, own, tuple(j.index for j in i)))
+
+    before = Array(axes, at) if axes else at()
+    following = step(before, stage, *others)
+
+    def entry(value: Array | Expr) -> Term:
+        found: Term = value[places].term if isinstance(value, Array) else value.term
+        return found
+
+    made = register(
+        Definition(
+            name,
+            tuple(kinds),
+            tuple(zip(names, axes)),
+            entry(following),
+            recursion=str(kinds[0][1]),
+            base=entry(first),
+        )
+    )
     return lambda *arguments: apply_definition(made, arguments)
 
 
@@ -283,6 +337,22 @@ _causal_attention = define(
         ),
     ),
 )
+
+
+_window_paths = define_recursive(
+    "window_paths",
+    lambda s: [s.dimension("l", least=0), *s.dimensions("T w")],
+    lambda T, w: Array((span(1, T).axis, span(1, T).axis), lambda i, j: ind(j.is_(i))),
+    lambda before, l, T, w: Array(
+        (span(1, T).axis, span(1, T).axis),
+        lambda i, j: Sum(T, lambda k: ind((k <= i) & (i - k < w)) * before[k, j]),
+    ),
+)
+
+
+def window_paths(layers: Ix | int, T: Ix, w: Ix) -> Array:
+    """Return the number of ways from token i back to token j through layers of window w."""
+    return _window_paths(layers, T, w)  # type: ignore[no-any-return]
 
 
 def causal_attention(Q: Array, K: Array, V: Array) -> Array:

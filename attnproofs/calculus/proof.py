@@ -75,9 +75,14 @@ def unfold(*names: str) -> Hint:
     return Hint("unfold", ", ".join(names), {"names": names})
 
 
-def hyp(name: str, *, only: int | None = None, back: bool = False) -> Hint:
-    """Rewrite by a hypothesis (``"IH"``: the induction hypothesis), wherever it applies."""
-    return Hint("hyp", name, {"name": name, "only": only, "back": back})
+def hyp(
+    name: str, *, only: int | None = None, back: bool = False, at: dict[str, Ix] | None = None
+) -> Hint:
+    """Rewrite by a hypothesis (``"IH"``: the induction hypothesis), wherever it applies.
+
+    `at` gives the quantified indices that cannot be read off, ``at={"i": i - 1}``.
+    """
+    return Hint("hyp", name, {"name": name, "only": only, "back": back, "at": at or {}})
 
 
 def lemma(
@@ -115,14 +120,18 @@ def fact(name: str, **at: Any) -> dict[str, Any]:
     return {"name": name, "at": at}
 
 
+# as the value of an index in `fact_of`: the fact for every value in the index's range
+every = Hint("every")
+
+
 def fact_of(cited: Any, **values: Any) -> dict[str, Any]:
-    """Cite an instance of a proved statement as a known relation."""
+    """Cite an instance of a proved statement as a known relation (an index may be `every`)."""
     return {"cited": cited, "values": values}
 
 
-def rec(*, only: int | None = None) -> Hint:
-    """Take one step of a recursive definition."""
-    return Hint("rec", "", {"only": only})
+def rec(*, only: int | None = None, back: bool = False) -> Hint:
+    """Take one step of a recursive definition (with `back`: of those in the next line)."""
+    return Hint("rec", "", {"only": only, "back": back})
 
 
 def via(expression: Real, *hints: str | Hint) -> Hint:
@@ -505,8 +514,10 @@ class Proof:
         if "name" in f:
             return {"name": f["name"], "at": {n: _plain_ix(i) for n, i in f["at"].items()}}
         statement = cited_statement(f["cited"])
-        values = self._completed(statement, {n: _value(v) for n, v in f["values"].items()})
-        return {"lemma": statement.digest, "with": plain(values)}
+        given = {n: _value(v) for n, v in f["values"].items() if v is not every}
+        values = self._completed(statement, given)
+        kept = {n: v for n, v in values.items() if f["values"].get(n) is not every}
+        return {"lemma": statement.digest, "with": plain(kept)}
 
     def _completed(self, statement: Statement, values: Values) -> Values:
         """Let symbols of the lemma without a value stand for ours of the same name and kind."""
@@ -614,11 +625,17 @@ class Proof:
         if found is None or found.lhs is None or found.rhs is None:
             return
         kinds = {n: "index" for n, _ in found.forall}
+        given: Values = {
+            n: ("int", i.index)
+            for n in kinds
+            for short, i in h.data["at"].items()
+            if n in (short, f"%IH.{short}")
+        }
         sides = [(found.lhs, found.rhs), (found.rhs, found.lhs)]
         if found.relation == "=":
             sides = sides[:1]
         for pattern, other in sides:
-            for values in match(pattern, place.term, kinds, {}):
+            for values in match(pattern, place.term, kinds, given):
                 for complete in self._with_indices(values, set(kinds), place):
                     at = {n: plain(v[1]) for n, v in complete.items()}
                     yield substitute(other, complete), {"name": found.name, "at": at}
@@ -757,7 +774,7 @@ def _reasons(h: str | Hint) -> Iterator[tuple[str, str]]:
 
 __all__ = [
     "Axis", "Hint", "Line", "Proof", "ProofRefused", "abs_val", "absurd", "check_statement",
-    "condition_value", "differentiate", "exp_enclose", "exp_ge", "fact", "fact_of", "hyp",
+    "condition_value", "differentiate", "every", "exp_enclose", "exp_ge", "fact", "fact_of", "hyp",
     "independent", "index_value", "ixeq", "lemma", "order", "random_value", "rec", "reindex",
     "sign", "split", "sqrt_square", "swap", "unfold", "via",
 ]  # fmt: skip

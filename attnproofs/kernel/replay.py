@@ -26,7 +26,15 @@ from attnproofs.kernel.position import descend
 from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.rules import RULES, Step, instance
 from attnproofs.kernel.statement import Claim, Declared, Hypothesis, Statement
-from attnproofs.kernel.terms import Term, free_variables, instantiate, substitute, subterms
+from attnproofs.kernel.terms import (
+    Term,
+    free_variables,
+    index_variables,
+    instantiate,
+    substitute,
+    substitution,
+    subterms,
+)
 from attnproofs.kernel.wellformed import check, check_claim, check_statement
 
 _NOTIONS: Mapping[str, tuple[str, ...]] = {
@@ -211,8 +219,28 @@ class _Checker:
             lhs, rhs = instance(ctx, found, fact["at"])
             return Hypothesis(f"%{found.name}", relation=found.relation, lhs=lhs, rhs=rhs)
         lemma = self._lemma(fact["lemma"])
-        lhs, rhs = lemma_instance(ctx, lemma, fact["with"])
-        return Hypothesis(f"%{lemma.name}", relation=lemma.claim.relation, lhs=lhs, rhs=rhs)
+        values = dict(fact["with"])
+        renamed: dict[str, Term] = {}
+        forall: list[tuple[str, ix.Axis]] = []
+        for d in lemma.declared:
+            # an index without a value stays arbitrary in its range
+            if d.kind == "index" and d.name not in values:
+                axis = ix.axis_substitute(d.axes[0], substitution(values))
+                if axis[0] != "range":
+                    raise Refused("an index pair cannot be left open in a cited fact")
+                ctx, i = ctx.below(axis)
+                values[d.name] = ("int", i)
+                name = f"%every.{d.name}"
+                forall.append((name, ix.axis_substitute(axis, _index_values(renamed))))
+                renamed[next(iter(index_variables(i)))] = ("int", ix.var(name))
+        lhs, rhs = lemma_instance(ctx, lemma, values)
+        return Hypothesis(
+            f"%{lemma.name}",
+            tuple(forall),
+            relation=lemma.claim.relation,
+            lhs=substitute(lhs, renamed),
+            rhs=substitute(rhs, renamed),
+        )
 
     # -------------------------------------------------------------- induction
 

@@ -54,7 +54,7 @@ def sums(s: Scope | Proof) -> tuple[Expr, Expr]:
 
 
 def statement(s: Scope) -> Claim:
-    n, keep, x, c = declare(s)
+    n, keep, _x, c = declare(s)
     j = s.index("j", n)
     s.assume("kept", keep(j))
     kept, masked = sums(s)
@@ -66,9 +66,7 @@ def proof(p: Proof) -> None:
     kept, masked = sums(p)
     q, e = exp(-c), exp(x[j])
     own = fact_of(term_le_sum, n=n, k=j, f=array(n, lambda l: ind(keep(l)) * exp(x[l])))
-    p.line(
-        e / kept - e / Sum(n, lambda l: exp(x[l] - ind(~keep(l)) * c)), "unfold", "ind_val"
-    )
+    p.line(e / kept - e / Sum(n, lambda l: exp(x[l] - ind(~keep(l)) * c)), "unfold", "ind_val")
     p.line(e / kept - e / (kept + q * masked), lemma((THEOREM, "denominator")))
     p.le(
         q * masked / kept,
@@ -128,9 +126,7 @@ def ones(s: Scope) -> Claim:
 def attempt(p: Proof) -> None:
     n, keep, x, j = p["n keep s j"]
     kept, _ = sums(p)
-    p.line(
-        exp(x[j] + 1) / Sum(n, lambda l: exp(x[l] + ind(keep(l)))), "unfold", "ind_val"
-    )
+    p.line(exp(x[j] + 1) / Sum(n, lambda l: exp(x[l] + ind(keep(l)))), "unfold", "ind_val")
     p.line(exp(x[j]) / kept, "expring", "ind_bool", "sum_add")
 
 
@@ -139,8 +135,14 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Boolean and additive masks", "ko": "불리언 마스크와 덧셈 마스크"},
     prose={
-        "en": "A boolean mask drops the masked keys; an additive mask adds 0 to kept scores and -c to masked ones. At kept keys the two differ by at most e^(-c) times the ratio of masked to kept sums of exponentials, from one side only; so they agree in the limit, which is what adding minus infinity means.",
-        "ko": "불리언 마스크는 마스크된 키를 버리고, 덧셈 마스크는 남은 스코어에 0을, 마스크된 스코어에 -c를 더합니다. 남은 키에서 둘의 차이는 e^(-c)에 마스크된 쪽과 남은 쪽의 지수 합의 비를 곱한 값 이하이고 부호는 한쪽뿐입니다. 따라서 극한에서 둘은 같으며, 음의 무한대를 더한다는 말의 뜻이 이것입니다.",
+        "en": "A boolean mask drops the masked keys; an additive mask adds 0 to kept scores "
+        "and -c to masked ones. At kept keys the two differ by at most e^(-c) times the ratio "
+        "of masked to kept sums of exponentials, from one side only; so they agree in the "
+        "limit, which is what adding minus infinity means.",
+        "ko": "불리언 마스크는 마스크된 키를 버리고, 덧셈 마스크는 남은 스코어에 0을, 마스크된 "
+        "스코어에 -c를 더합니다. 남은 키에서 둘의 차이는 e^(-c)에 마스크된 쪽과 남은 쪽의 지수 "
+        "합의 비를 곱한 값 이하이고 부호는 한쪽뿐입니다. 따라서 극한에서 둘은 같으며, 음의 "
+        "무한대를 더한다는 말의 뜻이 이것입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -172,8 +174,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731056$ against $0.731059$; the bound is $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$.",
-        "ko": r"스코어 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731056$과 $0.731059$이며, 한계는 $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$입니다.",
+        "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731056$ against $0.731059$; the "
+        r"bound is $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$.",
+        "ko": r"스코어 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731056$과 $0.731059$이며, "
+        r"한계는 $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$입니다.",
     },
     references=("vaswani2017",),
 )
@@ -181,4 +185,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

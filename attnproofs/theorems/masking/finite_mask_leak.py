@@ -19,7 +19,6 @@ from attnproofs.calculus import (
     ind,
     le,
     lemma,
-    scores,
     softmax,
     unfold,
 )
@@ -94,8 +93,14 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "What a finite mask leaks", "ko": "유한한 마스크에서 새는 양"},
     prose={
-        "en": "With -c in place of minus infinity the masked keys together get at most n_masked e^(M - s_k - c), where M bounds the masked scores and k is any kept key. It is never exactly 0 over the reals, and it is large when masked scores lead kept ones by more than c: c has to be chosen against the range of the scores.",
-        "ko": "음의 무한대 대신 -c를 더하면 마스크된 키들이 받는 가중치는 모두 합해 n_masked e^(M - s_k - c) 이하입니다(M은 마스크된 스코어의 상한, k는 남은 키). 실수에서는 결코 정확히 0이 아니며, 마스크된 스코어가 남은 스코어를 c보다 크게 앞서면 오히려 커집니다. 따라서 c는 스코어의 범위를 보고 정해야 합니다.",
+        "en": "With -c in place of minus infinity the masked keys together get at most "
+        "n_masked e^(M - s_k - c), where M bounds the masked scores and k is any kept key. It "
+        "is never exactly 0 over the reals, and it is large when masked scores lead kept ones "
+        "by more than c: c has to be chosen against the range of the scores.",
+        "ko": "음의 무한대 대신 -c를 더하면 마스크된 키들이 받는 가중치는 모두 합해 n_masked "
+        "e^(M - s_k - c) 이하입니다(M은 마스크된 스코어의 상한, k는 남은 키). 실수에서는 결코 "
+        "정확히 0이 아니며, 마스크된 스코어가 남은 스코어를 c보다 크게 앞서면 오히려 커집니다. "
+        "따라서 c는 스코어의 범위를 보고 정해야 합니다.",
     },
     parts=(Part(statement, proof, instance=masked_below),),
     false_neighbours=(
@@ -107,8 +112,12 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"100 masked keys, scores within $\pm10$, $c=100$: at most $100\,e^{20-100}\approx1.8\cdot10^{-33}$. With $c=10$ the bound is above 1 and says nothing.",
-        "ko": r"마스크된 키가 100개이고 스코어가 $\pm10$ 안에 있을 때, $c=100$이면 $100\,e^{20-100}\approx1.8\cdot10^{-33}$ 이하입니다. $c=10$이면 이 한계가 1보다 커서 아무것도 보장하지 못합니다.",
+        "en": r"100 masked keys, scores within $\pm10$, $c=100$: at most "
+        r"$100\,e^{20-100}\approx1.8\cdot10^{-33}$. With $c=10$ the bound is above 1 and says "
+        r"nothing.",
+        "ko": r"마스크된 키가 100개이고 스코어가 $\pm10$ 안에 있을 때, $c=100$이면 "
+        r"$100\,e^{20-100}\approx1.8\cdot10^{-33}$ 이하입니다. $c=10$이면 이 한계가 1보다 커서 "
+        r"아무것도 보장하지 못합니다.",
     },
     references=("vaswani2017",),
 )
@@ -116,4 +125,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

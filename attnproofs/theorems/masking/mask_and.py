@@ -95,8 +95,14 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Masks combine by AND", "ko": "마스크는 논리곱으로 결합한다"},
     prose={
-        "en": "Adding two masks of 0 and minus infinity multiplies their 0/1 factors: a key survives only if both masks keep it. A causal mask and a padding mask are combined this way. The second part is the same with finite masks: a key that one of them drops is damped by e^(-c) at least.",
-        "ko": "0과 음의 무한대로 된 두 마스크를 더하면 0과 1의 인수가 곱해집니다. 키는 두 마스크가 모두 남길 때만 남습니다. 인과 마스크와 패딩 마스크를 함께 쓰는 방식이 바로 이것입니다. 둘째 명제는 유한한 마스크에서의 같은 사실로, 하나라도 버린 키의 가중치는 적어도 e^(-c)배로 줄어듭니다.",
+        "en": "Adding two masks of 0 and minus infinity multiplies their 0/1 factors: a key "
+        "survives only if both masks keep it. A causal mask and a padding mask are combined "
+        "this way. The second part is the same with finite masks: a key that one of them drops "
+        "is damped by e^(-c) at least.",
+        "ko": "0과 음의 무한대로 된 두 마스크를 더하면 0과 1의 인수가 곱해집니다. 키는 두 "
+        "마스크가 모두 남길 때만 남습니다. 인과 마스크와 패딩 마스크를 함께 쓰는 방식이 바로 "
+        "이것입니다. 둘째 명제는 유한한 마스크에서의 같은 사실로, 하나라도 버린 키의 가중치는 "
+        "적어도 e^(-c)배로 줄어듭니다.",
     },
     parts=(
         Part(statement, proof),
@@ -115,8 +121,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Row 3 of a causal mask, $(1,1,1,0)$, and a padding mask $(0,1,1,1)$ keep $(0,1,1,0)$.",
-        "ko": r"인과 마스크의 3행 $(1,1,1,0)$과 패딩 마스크 $(0,1,1,1)$을 함께 쓰면 $(0,1,1,0)$이 남습니다.",
+        "en": r"Row 3 of a causal mask, $(1,1,1,0)$, and a padding mask $(0,1,1,1)$ keep "
+        r"$(0,1,1,0)$.",
+        "ko": r"인과 마스크의 3행 $(1,1,1,0)$과 패딩 마스크 $(0,1,1,1)$을 함께 쓰면 "
+        r"$(0,1,1,0)$이 남습니다.",
     },
     references=("vaswani2017",),
 )
@@ -124,4 +132,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

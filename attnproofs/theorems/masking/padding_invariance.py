@@ -79,9 +79,7 @@ def output(s: Scope) -> Claim:
 def proof_output(p: Proof) -> None:
     n, m, keep, x, v = p["n m keep s v"]
     w = long(n, m, keep, x)
-    p.line(
-        Sum(n, lambda j: w[j] * v[j]) + Sum(span(n + 1, n + m), lambda j: w[j] * v[j]), split(n)
-    )
+    p.line(Sum(n, lambda j: w[j] * v[j]) + Sum(span(n + 1, n + m), lambda j: w[j] * v[j]), split(n))
     p.line(Sum(n, lambda j: w[j] * v[j]), "unfold", "ind_val")
     p.line(
         Sum(n, lambda j: short(n, keep, x)[j] * v[j]),
@@ -122,8 +120,12 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Padding changes nothing", "ko": "패딩은 아무것도 바꾸지 않는다"},
     prose={
-        "en": "Appending any number of masked keys leaves the weights of the others and the output as they were, whatever scores and values the padding holds. Sequences of different lengths can therefore share a batch.",
-        "ko": "마스크된 키를 몇 개 덧붙여도 나머지 키의 가중치와 출력은 그대로이며, 패딩 자리의 스코어와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 열들을 한 배치에 담을 수 있습니다.",
+        "en": "Appending any number of masked keys leaves the weights of the others and the "
+        "output as they were, whatever scores and values the padding holds. Sequences of "
+        "different lengths can therefore share a batch.",
+        "ko": "마스크된 키를 몇 개 덧붙여도 나머지 키의 가중치와 출력은 그대로이며, 패딩 "
+        "자리의 스코어와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 열들을 한 배치에 "
+        "담을 수 있습니다.",
     },
     parts=(
         Part(statement, proof, instance=with_padding),
@@ -148,8 +150,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1)$: $(0.731,0.269)$. Padded with one masked key: the same and $0$; with one unmasked zero score: $(0.665,0.245,0.090)$.",
-        "ko": r"스코어 $(2,1)$이면 $(0.731,0.269)$입니다. 마스크된 키를 하나 덧붙이면 같은 값과 $0$이고, 마스크 없이 스코어 0을 덧붙이면 $(0.665,0.245,0.090)$입니다.",
+        "en": r"Scores $(2,1)$: $(0.731,0.269)$. Padded with one masked key: the same and $0$; "
+        r"with one unmasked zero score: $(0.665,0.245,0.090)$.",
+        "ko": r"스코어 $(2,1)$이면 $(0.731,0.269)$입니다. 마스크된 키를 하나 덧붙이면 같은 "
+        r"값과 $0$이고, 마스크 없이 스코어 0을 덧붙이면 $(0.665,0.245,0.090)$입니다.",
     },
     references=("vaswani2017",),
 )
@@ -157,4 +161,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-
