@@ -244,6 +244,8 @@ def emulate(
         )
     ar = _Arithmetic(model_, program)
     with np.errstate(all="ignore"):
+        if model_.casts:
+            q, k, v = ar.round(q), ar.round(k), ar.round(v)
         scores, base = _scores(
             ar,
             q,
@@ -314,6 +316,8 @@ def emulate_gradients(
     narrow = model_.weights_stored
     both = narrow if model_.scores_stored is not None else None
     with np.errstate(all="ignore"):
+        if model_.casts:
+            q, k, v, g = ar.round(q), ar.round(k), ar.round(v), ar.round(g)
         w = _backward_weights(ar, q, k, keep, bias=bias, scale=factor, softcap=softcap)
         w = ar.store(w, both)
         dp = ar.store(ar.dot(g[:, None, :], v[None, :, :]), both)

@@ -92,9 +92,11 @@ def _head_gradients(
         """Relative error of a sum of that many products, in any order."""
         if "sums" in omit:
             return np.zeros(np.shape(count))
+        rounded = 2 * model.casts  # the inputs, on entry
         if model.dot_error is not None:
-            return np.full(np.shape(count), model.dot_error)
-        return grow(np.maximum(np.asarray(count, np.float64) - exact, 0), u)
+            whole = (1 + model.dot_error) * (1 + float(grow(rounded, u))) - 1
+            return np.full(np.shape(count), whole)
+        return grow(np.maximum(np.asarray(count, np.float64) - exact, 0) + rounded, u)
 
     def rounding(count: float) -> float:
         return 0.0 if "sums" in omit else float(grow(count, u))
@@ -104,12 +106,20 @@ def _head_gradients(
         p_error["weights"] = np.where(kept, stored_unit * whole + stored_tiny, 0.0)
     p_hat = p + total_of(p_error)
 
-    # dp = grad . value
+    # dp = grad . value; a number rounded on entry may become subnormal
+    cast_tiny = (
+        2
+        * model.casts
+        * tiny
+        * (np.abs(grad).sum(-1)[..., :, None] + np.abs(facts.value).sum(-1)[..., None, :] + 1)
+    )
     magnitude = np.abs(grad)
     spread = magnitude @ np.abs(facts.value).swapaxes(-1, -2)
     dp = grad @ facts.value.swapaxes(-1, -2)
     dp_abs = np.where(kept, np.abs(dp) + (D + 2) * 2.0**-52 * spread, 0.0)
-    dp_error = _only(kept.shape, sums=sums(D, exact) * spread, underflow=_full(kept, 2 * D * tiny))
+    dp_error = _only(
+        kept.shape, sums=sums(D, exact) * spread, underflow=_full(kept, 2 * D * tiny) + cast_tiny
+    )
     if unfused:
         dp_error["weights"] = stored_unit * (dp_abs + total_of(dp_error)) + stored_tiny
     dp_error = _map(dp_error, lambda part: np.where(kept, part, 0.0))
@@ -120,7 +130,7 @@ def _head_gradients(
     out_bound = forward(facts, model, omit=omit)
     by_output = _map(out_bound.terms, lambda part: (magnitude * part).sum(-1))
     out_hat = (magnitude * (out_abs + total_of(out_bound.terms))).sum(-1)
-    by_output["sums"] = by_output["sums"] + rounding(D) * out_hat
+    by_output["sums"] = by_output["sums"] + rounding(D + model.casts) * out_hat
     by_output["underflow"] = by_output["underflow"] + 2 * D * tiny
     n = kept.sum(-1).astype(np.float64)
     by_weights = _plus(
@@ -198,7 +208,7 @@ def _head_gradients(
     value["weights"] = value["weights"] + p_unit * p_mass
     if not unfused:
         value["weights"] = value["weights"] + 2 * stored_tiny * (keep.swapaxes(-1, -2) @ magnitude)
-    value["underflow"] = value["underflow"] + 2 * rows[..., None] * tiny
+    value["underflow"] = value["underflow"] + 4 * rows[..., None] * tiny
 
     bias["weights"] = bias["weights"] + np.where(kept, narrow * bias_hat + times * stored_tiny, 0.0)
 
@@ -214,6 +224,7 @@ def _head_gradients(
     reason_rows = row.reason.copy()
     few_keys = scale * (ds_hat @ np.abs(facts.key)).max(-1, initial=0.0)
     over = (2 * reach >= ceiling) | (2 * large * np.maximum(few_keys, d_hat) >= accumulated)
+    over |= magnitude.max(-1, initial=0.0) * 2 >= accumulated
     reason_rows[(reason_rows == 0) & over] = OVERFLOW
     # a covered output is needed where the row term comes from it; an empty row has none
     some = out_bound.reason.max(-1, initial=0)

@@ -199,7 +199,7 @@ def row_terms(
     normalise = np.expm1(log_normalise)
 
     narrow = model.exact_products and model.weights_stored is not None
-    value_roundings = n - (1 if narrow else 0) + rescales
+    value_roundings = n - (1 if narrow else 0) + rescales + model.casts
     if model.renormalised_tiles:
         value_roundings = value_roundings + 2 + 4 * tiles
     if merges:
@@ -237,12 +237,13 @@ def row_terms(
     if model.weights_stored is not None:
         most = np.exp(shift_top + exp_top + model.shift_slack) * 2.0**model.weights_scale
         reason[most * _UP >= get_format(model.weights_stored).largest_finite] = OVERFLOW
-    if model.scale_on_inputs:
+    if model.scale_on_inputs or model.casts:
         inputs = np.maximum(
             np.abs(facts.query).max((-2, -1), initial=0.0),
             np.abs(facts.key).max((-2, -1), initial=0.0),
-        )
-        reason[(inputs * max(1.0, abs(facts.scale)) * 2 >= ceiling)] = OVERFLOW
+        )[..., None]
+        over = inputs * max(1.0, abs(facts.scale)) * 2 >= ceiling
+        reason = np.where(over, OVERFLOW, reason).astype(np.uint8)
     reason[~kept_any] = EMPTY
     return RowTerms(
         scores=delta,
@@ -289,18 +290,21 @@ def plain_error(
     """Error of the scaled product of query and key, and the largest number on the way."""
     u, tiny, scale = model.unit, model.tiny, abs(facts.scale)
     width = facts.query.shape[-1]
-    roundings = max(width - (1 if model.exact_products else 0), 0)
-    dot = model.dot_error if model.dot_error is not None else float(grow(roundings, u))
+    roundings = max(width - (1 if model.exact_products else 0), 0) + 2 * model.casts
+    dot = float(grow(roundings, u))
+    if model.dot_error is not None:
+        dot = (1 + model.dot_error) * (1 + float(grow(2 * model.casts, u))) - 1
     factor = float(grow(model.scale_roundings, u))
     if model.scale_on_inputs:
         delta = ((1 + dot) * (1 + factor) - 1) * scale * products
+    else:
+        delta = (1 + factor) * dot * scale * products + factor * scaled
+    if model.scale_on_inputs or model.casts:
         lengths = (
             np.abs(facts.query).sum(-1)[..., :, None] + np.abs(facts.key).sum(-1)[..., None, :]
         )
-        # scaled inputs may be subnormal: each coordinate is then off by `tiny`
-        delta = delta + 2 * max(1.0, scale) * tiny * (lengths + width * tiny)
-    else:
-        delta = (1 + factor) * dot * scale * products + factor * scaled
+        # scaled or rounded inputs may be subnormal: each coordinate is then off by `tiny`
+        delta = delta + 4 * max(1.0, scale) * tiny * (lengths + width * tiny)
     # `tiny` for each product (and each sum, where subnormals are flushed) and each scaling
     delta = delta + 2 * (1 + factor) * tiny * (
         2 * width * scale * (1 + dot) + model.scale_roundings * max(1.0, scale)
@@ -734,6 +738,8 @@ def exact_in(array: Floats, name: str) -> NDArray[np.bool_]:
         return np.ones(len(array), bool)
     fmt = FORMATS[name]
     with np.errstate(all="ignore"):
+        if name == "float32":
+            return np.asarray((array.astype(name) == array).reshape(len(array), -1).all(-1))
         exp = np.frexp(array)[1]
         step = np.maximum(exp, fmt.emin + 1) - fmt.precision
         units = np.ldexp(array, -step)

@@ -26,7 +26,8 @@ class PrecisionModel:
         Shown in reports.
     input
         Format of query, key and value. Inputs that are not numbers of this format are outside
-        the model (the implementation would round them first).
+        the model (the implementation would round them first). Where the accumulation has fewer
+        bits than this format, inputs are rounded to the accumulation's format on entry.
     accumulate
         Format of every sum, product and `exp` that is not stored in a narrower format.
     output
@@ -160,6 +161,11 @@ class PrecisionModel:
         if self.flush_subnormals:
             return math.ldexp(1.0, fmt.emin)
         return half_quantum(fmt) * (2 if self.truncating else 1)
+
+    @property
+    def casts(self) -> int:
+        """1 where inputs are rounded to the accumulation's format on entry, else 0."""
+        return int(get_format(self.input).precision > get_format(self.accumulate).precision)
 
     def describe(self) -> str:
         """One line: the formats and what is not at its default."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ REJECT, CONSISTENT, NOT_COVERED = "REJECT", "CONSISTENT", "NOT COVERED"
 QUANTITIES = ("output", "weights", "lse")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Allowance:
     """How far a program of the model may be from the exact result, for every element.
 
@@ -61,12 +61,20 @@ class Allowance:
     total: Floats
     terms: dict[str, Floats]
     reason: NDArray[np.uint8]
-    exact: tuple[Floats, Floats, Floats] = field(repr=False)
+    exact: tuple[Floats, Floats, Floats]
 
     @property
     def covered(self) -> NDArray[np.bool_]:
         """Where the bound's preconditions hold."""
         return np.asarray(self.reason == COVERED)
+
+    def __repr__(self) -> str:
+        covered = int(self.covered.sum())
+        most = f", at most {self.total[self.covered].max():.3g}" if covered else ""
+        return (
+            f"<Allowance for {self.quantity} under {self.model.name}: {covered} of "
+            f"{self.total.size} elements covered{most}>"
+        )
 
     def judge(self, got: ArrayLike) -> Judgement:
         """Compare a result with this allowance.
@@ -96,7 +104,7 @@ class Allowance:
         return Judgement(replace(self, reason=reason), given, mid + low, measured, verdicts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement:
     """A result compared with its allowance, element by element.
 
@@ -121,6 +129,14 @@ class Judgement:
     expected: Floats
     measured: Floats
     verdicts: NDArray[np.str_]
+
+    def __repr__(self) -> str:
+        index = self.worst
+        ratio = "" if index is None else f", worst measured/allowed {self.ratio[index]:.3g}"
+        return (
+            f"<Judgement {self.verdict} for {self.allowance.quantity} under "
+            f"{self.allowance.model.name}{ratio}>"
+        )
 
     @property
     def rejected(self) -> bool:
