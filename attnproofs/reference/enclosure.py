@@ -159,6 +159,12 @@ class Enclosure:
             raise TypeError("len() of an enclosure without dimensions")
         return self.shape[0]
 
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        raise TypeError(
+            "an enclosure is not one array: choose .round_to(format), .as_floats(), .midpoint "
+            "or .radius"
+        )
+
     def __getitem__(self, key: Any) -> Enclosure:
         """Part of the tensor, indexed as a NumPy array is."""
         return self._take(np.arange(self.size).reshape(self.shape)[key])

@@ -126,8 +126,8 @@ def call(rng, kind: str, dtype, columns: int):
     return q, rng.integers(0, 2, (4, 1)).astype(float), v, options
 
 
-def check(seed: int, kind: str, name: str, columns: int) -> tuple[list[str], int]:
-    """Differences of one call, as text, and the number of values compared."""
+def check(seed: int, kind: str, name: str, columns: int) -> tuple[list[str], Counter]:
+    """Differences of one call, as text, and the numbers of values compared."""
     rng = np.random.default_rng(seed)
     dtype = DTYPES[name]
     q, k, v, options = call(rng, kind, dtype, columns)
@@ -136,7 +136,8 @@ def check(seed: int, kind: str, name: str, columns: int) -> tuple[list[str], int
     backend = BACKENDS[seed % len(BACKENDS)]
     r = attention(q, k, v, **options, backend=backend, precision=int(rng.choice([60, 128, 167])))
     column = [Fraction(x) for x in np.abs(exact[2]).max(axis=0).tolist()]
-    wrong, count = [], 0
+    wrong: list[str] = []
+    count: Counter = Counter()
     for part, values in zip(("output", "weights", "lse", "scores"), expected):
         got = getattr(r, part).round_to(name).astype(np.float64).ravel()
         for n, x in enumerate(values.ravel()):
@@ -145,7 +146,7 @@ def check(seed: int, kind: str, name: str, columns: int) -> tuple[list[str], int
                 y = Fraction(0)  # values that cancel, up to the error of the brute force
             want = brute(y, dtype)
             same = want == got[n] or (math.isnan(want) and math.isnan(got[n]))
-            count += 1
+            count[part] += 1
             if not same:
                 wrong.append(f"seed {seed} {kind} {name} {part}[{n}]: {got[n]!r}, brute {want!r}")
     return wrong, count
@@ -156,22 +157,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--outputs", type=int, default=1000, help="for each format")
     args = parser.parse_args()
-    start, bad, counts = time.time(), 0, Counter()
+    start, bad, counts, others = time.time(), 0, Counter(), 0
     for name in DTYPES:
         n = 0
         while counts[name] < args.outputs:
             kind = KINDS[n % len(KINDS)]
             wrong, count = check(args.seed * 1_000_003 + n, kind, name, 40)
-            counts[name] += count
-            counts[f"  {name}, {kind}"] += count
+            counts[name] += count["output"]
+            counts[f"  {name}, {kind}"] += count["output"]
+            others += count.total() - count["output"]
             bad += len(wrong)
             for line in wrong:
                 print(line, flush=True)
             n += 1
         print(
-            f"{name}: {counts[name]} values, {bad} wrong so far, {time.time() - start:.0f} s",
+            f"{name}: {counts[name]} outputs, {bad} wrong so far, {time.time() - start:.0f} s",
             flush=True,
         )
+    print(f"and {others} weights, log-sum-exps and scores")
     for key, count in counts.items():
         print(f"{key:28} {count}")
     return bad > 0

@@ -200,6 +200,14 @@ def test_indexing_follows_numpy_and_still_rounds(backend):
         len(r.lse[1, 2])
 
 
+def test_an_enclosure_does_not_turn_into_one_array_by_accident():
+    e = softmax([0.0, 1.0])
+    with pytest.raises(TypeError, match=r"choose \.round_to"):
+        np.asarray(e)
+    with pytest.raises(InputError, match="query cannot be read as an array .*choose"):
+        attention(e, [[1.0]], [[1.0]])
+
+
 def test_as_floats_is_still_an_enclosure(backend):
     v = np.array([[1e-320, 1.0, 1.7e308], [3e-310, 1.0, -1.7e308], [1e-322, 1.0, 1.1e308]])
     r = attention([[1.0]], [[0.3], [0.1], [-700.0]], v, backend=backend)
