@@ -39,7 +39,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/python -m mypy
 
 latex: $(VENV)/.installed
-	@command -v latexmk >/dev/null || { echo "make latex needs latexmk (Debian: apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended)" >&2; exit 2; }
+	@command -v latexmk >/dev/null || { echo "make latex needs latexmk (Debian: apt-get install latexmk lmodern texlive-latex-recommended texlive-fonts-recommended)" >&2; exit 2; }
 	$(BIN)/attnproofs latex -o build/derivations.tex
 	latexmk -pdf -interaction=nonstopmode -halt-on-error -outdir=build build/derivations.tex
 
