@@ -175,6 +175,11 @@ def abs_val(*, facts: tuple[Any, ...] = ()) -> Hint:
     return Hint("abs_val", "", {"facts": facts})
 
 
+def abs_bound(*, facts: tuple[Any, ...] = ()) -> Hint:
+    """Bound an absolute value: ``|t| <= u`` from ``-u <= t <= u``, or ``t <= |t|``."""
+    return Hint("abs_bound", "", {"facts": facts})
+
+
 def exp_enclose(terms: int) -> Hint:
     """Compare exp of a rational with a rational, by the Taylor sum to `terms`."""
     return Hint("exp_enclose", "", {"args": {"terms": terms}})
@@ -323,7 +328,6 @@ class Proof:
     def _connect(
         self, start: Term, goal: Term, relation: str, hints: tuple[str | Hint, ...]
     ) -> list[dict[str, Any]]:
-        laws = self._laws(hints, start, goal)
         rewriting = [h for h in hints if isinstance(h, Hint)]
         cursor, forward = start, []
         target, backward = goal, []
@@ -342,6 +346,7 @@ class Proof:
                 cursor, steps = self._rewrite(h, cursor, strength, target)
                 related = related or strength != "="
                 forward += steps
+        laws = self._laws(hints, start, goal, cursor, target)
         if cursor != target:
             forward += self._algebra(cursor, target, laws)
         return forward + _turned(backward, goal)
@@ -350,7 +355,7 @@ class Proof:
         """Return the relation that a hint gives: its own when it is an inequality, else ``=``."""
         if h.rule in ("order", "sign"):
             return relation
-        if h.rule in ("exp_ge", "exp_enclose"):
+        if h.rule in ("exp_ge", "exp_enclose", "abs_bound"):
             return "<="
         if h.rule == "lemma":
             return cited_statement(h.data["cited"]).claim.relation
@@ -359,13 +364,13 @@ class Proof:
             return str(found.relation) if found is not None else "="
         return "="
 
-    def _laws(self, hints: tuple[str | Hint, ...], start: Term, goal: Term) -> list[str]:
+    def _laws(self, hints: tuple[str | Hint, ...], *terms: Term) -> list[str]:
         laws: list[str] = []
         for h in hints:
             if not isinstance(h, str) or h == "ring":
                 continue
             if h == "unfold":
-                laws += [f"unfold:{n}" for n in self._defined_in(start, goal)]
+                laws += [f"unfold:{n}" for n in self._defined_in(*terms)]
             elif h in LAWS or h.startswith("unfold:"):
                 laws.append(h)
             else:
@@ -487,7 +492,7 @@ class Proof:
                 return self._everywhere(h, cursor, relation, self._hypotheses)
             case "lemma":
                 return self._everywhere(h, cursor, relation, self._lemmas)
-            case "order" | "sign" | "abs_val":
+            case "order" | "sign" | "abs_val" | "abs_bound":
                 args = self._order_args(h)
                 return self._locally(cursor, goal, relation, h.rule, args)
             case _:
@@ -773,7 +778,7 @@ def _reasons(h: str | Hint) -> Iterator[tuple[str, str]]:
 
 
 __all__ = [
-    "Axis", "Hint", "Line", "Proof", "ProofRefused", "abs_val", "absurd", "check_statement",
+    "Axis", "Hint", "Line", "Proof", "ProofRefused", "abs_bound", "abs_val", "absurd", "check_statement",
     "condition_value", "differentiate", "every", "exp_enclose", "exp_ge", "fact", "fact_of", "hyp",
     "independent", "index_value", "ixeq", "lemma", "order", "random_value", "rec", "reindex",
     "sign", "split", "sqrt_square", "swap", "unfold", "via",

@@ -94,6 +94,7 @@ RULE_AXIOMS: Mapping[str, tuple[str, ...]] = {
     "sum_split": ("sum_finite",),
     "sum_bij": ("sum_finite",),
     "abs_val": ("abs", "order"),
+    "abs_bound": ("abs", "order"),
     "sqrt_square": ("sqrt",),
     "sign": ("order", "exp_tangent"),
     "order": ("field", "order", "exp_tangent"),

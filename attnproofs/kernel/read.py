@@ -454,6 +454,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, Callable[[Any], Any], bool], ...]] = {
         ("where_after", cond, False),
     ),
     "abs_val": (("facts", _citations, False),),
+    "abs_bound": (("facts", _citations, False),),
     "sqrt_square": (),
     "sign": (("facts", _citations, False),),
     "order": (("difference", term, False), ("laws", _laws, False), ("facts", _citations, False)),

@@ -307,6 +307,22 @@ def absolute_value(step: Step) -> None:
     )
 
 
+def absolute_bound(step: Step) -> None:
+    """``|t| <= u`` where ``t <= u`` and ``-t <= u``; ``t <= |t|`` and ``-t <= |t|``."""
+    if step.relation != "<=":
+        raise Refused("abs_bound proves an inequality <=")
+    ctx = _citing(step)
+    if step.after[0] == "abs":
+        t = step.after[1]
+        if same(step.ctx, step.before, t) or same(step.ctx, step.before, negative(t)):
+            return
+    if step.before[0] != "abs":
+        raise Refused("abs_bound: the left side is no absolute value, nor t or -t of the right one")
+    for t in (step.before[1], negative(step.before[1])):
+        if not is_nonnegative(ctx, minus(step.after, t)):
+            raise Refused("abs_bound: cannot show that the argument lies between -u and u")
+
+
 def square_root(step: Step) -> None:
     """``sqrt(t t) = t`` where ``0 <= t``."""
     _equality_only(step, "sqrt_square")
@@ -499,6 +515,7 @@ RULES: Mapping[str, Rule] = {
     "sum_split": sum_split,
     "sum_bij": sum_bijection,
     "abs_val": absolute_value,
+    "abs_bound": absolute_bound,
     "sqrt_square": square_root,
     "sign": sign,
     "order": order,

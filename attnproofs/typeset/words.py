@@ -454,6 +454,10 @@ RULES: dict[str, dict[str, str]] = {
         "en": "absolute value",
         "ko": "절댓값",
     },
+    "abs_bound": {
+        "en": "bound of an absolute value",
+        "ko": "절댓값의 한계",
+    },
     "sign": {
         "en": "sign",
         "ko": "부호",
@@ -607,6 +611,10 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
     "abs_val": {
         "en": "|t| is t or −t, by the sign of t.",
         "ko": "t의 부호에 따라 |t|는 t 또는 −t입니다.",
+    },
+    "abs_bound": {
+        "en": "|t| ≤ u if −u ≤ t ≤ u; and t ≤ |t|.",
+        "ko": "−u ≤ t ≤ u이면 |t| ≤ u이고, t ≤ |t|입니다.",
     },
     "sign": {
         "en": (

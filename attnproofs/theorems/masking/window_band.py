@@ -32,7 +32,8 @@ from attnproofs.theorems.sums.term_le_sum import THEOREM as term_le_sum
 
 def in_window(i: Ix, j: Ix, w: Ix) -> Cond:
     """Return the condition that token i may look at token j: not later, and fewer than w back."""
-    return (j <= i) & (i - j < w)
+    near: Cond = i - j < w
+    return (j <= i) & near
 
 
 def count(s: Scope | Proof) -> Expr:
@@ -127,7 +128,8 @@ def step_beyond(p: Proof) -> None:
     out = ind(i - j > (layers + 1) * (w - 1))
 
     def far(k: Ix) -> Expr:
-        return ind(k - j > layers * (w - 1)) * paths[k, j]
+        found: Expr = ind(k - j > layers * (w - 1)) * paths[k, j]
+        return found
 
     p.line(out * Sum(T, lambda k: ind(in_window(i, k, w)) * paths[k, j]), rec())
     p.line(out * Sum(T, lambda k: ind(in_window(i, k, w)) * far(k)), "ind_val")
