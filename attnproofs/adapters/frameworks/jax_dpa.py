@@ -21,8 +21,7 @@ def compiled(*static):
 
         @functools.wraps(function)
         def run(query, *args, **options):
-            chosen = function if query.dtype == jnp.float16 else jitted
-            return chosen(query, *args, **options)
+            return (function if query.dtype == jnp.float16 else jitted)(query, *args, **options)
 
         return run
 
