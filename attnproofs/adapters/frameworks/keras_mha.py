@@ -54,8 +54,10 @@ def make(scores):
     def mha(  # noqa: PLR0917 - the contract's calling convention
             x_query, x_source, W_Q, W_K, W_V, W_O, *, num_heads, attn_mask=None, is_causal=False,
             b_Q=None, b_K=None, b_V=None, b_O=None):  # fmt: skip
-        return run(x_query, (x_source, x_source), [W_Q, W_K, W_V, W_O], [b_Q, b_K, b_V, b_O],
-                   heads=num_heads, attn_mask=attn_mask, is_causal=is_causal)[0]  # fmt: skip
+        x, y = (a if a.ndim > 2 else a[None] for a in (x_query, x_source))
+        out = run(x, (y, y), [W_Q, W_K, W_V, W_O], [b_Q, b_K, b_V, b_O],
+                  heads=num_heads, attn_mask=attn_mask, is_causal=is_causal)[0]  # fmt: skip
+        return out.reshape(*x_query.shape[:-1], W_O.shape[1])
 
     return {"sdpa": sdpa, "mha": mha, **({"weights": both} if scores else {})}
 

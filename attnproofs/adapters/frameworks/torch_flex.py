@@ -61,6 +61,9 @@ def lse(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enabl
     return out, aux.lse
 
 
+# the first call imports a compiler, which takes seconds: not in a call that is timed
+flex_attention(*[torch.zeros(1, 1, 1, 1)] * 3)
+
 ADAPTER = Adapter(
     name="torch-flex",
     calls="torch.nn.attention.flex_attention.flex_attention, eager",

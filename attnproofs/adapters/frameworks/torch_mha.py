@@ -1,8 +1,8 @@
 """``torch-mha``, ``torch-mha-weights``, ``torch-mha-fastpath``: ``torch.nn.MultiheadAttention``.
 
 They differ in which path of the layer runs: ``need_weights=False``, ``need_weights=True``, and the
-native fast path of evaluated self-attention. ``is_causal`` is only a hint about the mask there, so
-it is not claimed. At the levels sdpa and weights the projections are identities.
+native fast path of evaluated self-attention. ``is_causal`` only hints at the mask there, so it is
+not claimed. At the levels sdpa and weights the projections are identities.
 """
 
 from typing import Any
@@ -32,8 +32,7 @@ def make(need_weights, same_input):
         else:
             layer.in_proj_weight.copy_(torch.cat([w.T for w in matrices[:3]]))
         layer.out_proj.weight.copy_(matrices[3].T)
-        zero = torch.zeros(embed, dtype=inputs[0].dtype)
-        biases = [zero if b is None else b for b in biases]
+        biases = [torch.zeros(embed).to(layer.out_proj.bias) if b is None else b for b in biases]
         layer.in_proj_bias.copy_(torch.cat(biases[:3]))
         layer.out_proj.bias.copy_(biases[3])
         if attn_mask is not None:  # taken as (L, S) or (N * heads, L, S)
@@ -57,12 +56,13 @@ def make(need_weights, same_input):
     def mha(  # noqa: PLR0917 - the contract's calling convention
             x_query, x_source, W_Q, W_K, W_V, W_O, *, num_heads, attn_mask=None,
             b_Q=None, b_K=None, b_V=None, b_O=None):  # fmt: skip
-        same = x_query.shape == x_source.shape
-        if same_input and not (same and x_query.allclose(x_source, 0, 0, equal_nan=True)):
-            raise NotImplementedError("the fast path is for self-attention")
-        inputs = [x_query] * 3 if same_input else [x_query, x_source, x_source]
+        shape = x_query.shape
+        if x_query.ndim == 2:  # the fast path wants a batch axis
+            x_query, x_source = x_query[None], x_source[None]
+        same = x_query.shape == x_source.shape and x_query.allclose(x_source, 0, 0, equal_nan=True)
+        inputs = [x_query] * 3 if same_input and same else [x_query, x_source, x_source]
         matrices, biases = [W_Q, W_K, W_V, W_O], [b_Q, b_K, b_V, b_O]
-        return run(inputs, matrices, biases, num_heads, attn_mask)[0]
+        return run(inputs, matrices, biases, num_heads, attn_mask)[0].reshape(shape)
 
     every: dict[str, Any] = {"sdpa": sdpa, "weights": both, "mha": mha}
     claimed = ["mha"] if same_input else ["sdpa", *["weights"] * need_weights, "mha"]
