@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -14,9 +15,11 @@ from attnproofs.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     from attnproofs.mutants import Mutant
-    from attnproofs.mutants.grade import Grade, Grader
+    from attnproofs.mutants.grade import Grade, Grader, Outcome
 
 _LEVELS = (
     *("softmax", "sdpa", "weights", "lse", "grad", "decode", "mha"),
@@ -24,12 +27,31 @@ _LEVELS = (
 )
 
 
-@click.command("grade")
+_HELP = """Say which faulty attention functions would slip through TESTS.
+
+\b
+TESTS is one of
+  path/test_file.py             a pytest file whose tests take the function
+                                under test from a fixture called attention
+  allclose:rtol=1e-2,atol=1e-2  that tolerance on ordinary inputs
+  flash-attention, kernelbench, the rules of these projects, restated
+  onnx, torch-testing
+  audit                         the audit of this tool
+
+The mutants are those of attnproofs.mutants, most of them after a public bug report. The correct
+function must pass TESTS first.
+
+Exit status: 0 every mutant was caught, 1 some slipped through, 2 could not run.
+"""
+
+
+@click.command("grade", help=_HELP)
 @click.argument("tests", required=False)
 @click.option(
     "--level",
     "levels",
     multiple=True,
+    metavar="LEVEL",
     type=click.Choice(_LEVELS),
     help="Grade with the mutants of this level (repeatable; for a test file one, default sdpa).",
 )
@@ -69,22 +91,7 @@ def command(
     listing: bool,
     json_file: str | None,
 ) -> int:
-    r"""Say which faulty attention functions would slip through TESTS.
-
-    \b
-    TESTS is one of
-      path/test_file.py                a pytest file whose tests take the function
-                                       under test from a fixture called attention
-      allclose:rtol=1e-2,atol=1e-2     that tolerance on ordinary inputs
-      flash-attention, kernelbench,    the rules of these projects, restated
-      onnx, torch-testing
-      audit                            the audit of this tool
-
-    The mutants are those of attnproofs.mutants, most of them after a public bug report. The
-    correct function must pass TESTS first.
-
-    Exit status: 0 every mutant was caught, 1 some slipped through, 2 could not run.
-    """
+    """Run the command; its help text is `_HELP`."""
     mutants = _chosen(levels, only)
     if listing:
         if tests is not None:
@@ -184,14 +191,29 @@ def _print_slipped(console: Console, result: Grade) -> None:
 
     if not result.slipped:
         return
-    table = Table(title="slipped through", title_justify="left", show_lines=False, expand=True)
-    table.add_column("mutant", ratio=3, overflow="fold")
-    table.add_column("level", no_wrap=True)
-    table.add_column("what it does wrong", ratio=5)
+    table = Table(title="slipped through", title_justify="left", expand=True)
+    width = _first_columns(table, console, result.slipped)
+    table.add_column("what it does wrong", ratio=1)
     for outcome in result.slipped:
         m = outcome.mutant
-        table.add_row(Text(m.id), m.level, Text(_with_source(m.sentence, m.sources)))
+        sentence = _with_source(m.sentence, m.sources)
+        table.add_row(_in_width(m.id, width), m.level, Text(sentence))
     console.print(table)
+
+
+def _first_columns(table: Table, console: Console, outcomes: tuple[Outcome, ...]) -> int:
+    """Add the columns of id and level, and return the width of the former."""
+    width = min(max(len(o.mutant.id) for o in outcomes), console.width // 3)
+    table.add_column("mutant", width=width)
+    table.add_column("level", no_wrap=True)
+    return width
+
+
+def _in_width(identity: str, width: int) -> Text:
+    """An id broken at its hyphens."""
+    from rich.text import Text
+
+    return Text("\n".join(textwrap.wrap(identity, width)))
 
 
 def _with_source(sentence: str, sources: tuple[str, ...]) -> str:
@@ -205,14 +227,13 @@ def _print_caught(console: Console, result: Grade) -> None:
     if not result.caught:
         return
     table = Table(title="caught", title_justify="left", expand=True)
-    table.add_column("mutant", ratio=3, overflow="fold")
-    table.add_column("level", no_wrap=True)
+    width = _first_columns(table, console, result.caught)
     table.add_column("what it does wrong", ratio=4)
     table.add_column("caught by", ratio=3, overflow="fold")
     for outcome in result.caught:
         m = outcome.mutant
-        by = outcome.by if len(outcome.by) <= 120 else f"{outcome.by[:119]}…"
-        table.add_row(Text(m.id), m.level, Text(m.sentence), Text(by))
+        by = textwrap.shorten(outcome.by, 60, placeholder=" …")
+        table.add_row(_in_width(m.id, width), m.level, Text(m.sentence), Text(by))
     console.print(table)
 
 
@@ -235,7 +256,8 @@ def _print_summary(console: Console, result: Grade) -> None:
     console.print(Text(f"{result.name}: {result.title}"))
     line = f"caught {len(result.caught)} of {examined} mutants, {100 * result.rate:.1f} %"
     if result.not_examined:
-        line += f"; {len(result.not_examined)} more are of levels that it does not examine"
+        more = len(result.not_examined)
+        line += f"; {more} more {'is' if more == 1 else 'are'} of levels that it does not examine"
     console.print(Text(line, style="bold"))
 
 
@@ -269,10 +291,13 @@ def _print_gallery(mutants: tuple[Mutant, ...], json_file: str | None) -> None:
     from rich.text import Text
 
     table = Table(title=f"{len(mutants)} mutants", title_justify="left", expand=True)
-    table.add_column("mutant", ratio=3, overflow="fold")
+    console = Console(highlight=False)
+    width = min(max((len(m.id) for m in mutants), default=1), console.width // 3)
+    table.add_column("mutant", width=width)
     table.add_column("level", no_wrap=True)
     table.add_column("what it does wrong", ratio=5)
     table.add_column("public report", ratio=3, overflow="fold")
     for m in mutants:
-        table.add_row(Text(m.id), m.level, Text(m.sentence), Text("\n".join(m.sources)))
-    Console(highlight=False).print(table)
+        reports = Text("\n".join(m.sources))
+        table.add_row(_in_width(m.id, width), m.level, Text(m.sentence), reports)
+    console.print(table)

@@ -51,10 +51,10 @@ class Override:
             self.passed += 1
         if report.failed and not self.test:
             crash = getattr(report.longrepr, "reprcrash", None)
-            lines = (crash.message if crash else str(report.longrepr)).strip().splitlines()
+            text = crash.message if crash else str(report.longrepr)
             file, _, test = report.nodeid.partition("::")
             self.test = test if self.one_file and test else f"{file.rpartition('/')[2]}::{test}"
-            self.message = lines[0][:200] if lines else ""
+            self.message = " ".join(text.split())[:200]
 
 
 def _default_fixture(name: str) -> Any:
