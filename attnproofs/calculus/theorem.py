@@ -205,6 +205,18 @@ class Theorem:
 
         import_module("attnproofs.cli.show").print_theorem(self)
 
+    def _repr_html_(self) -> str:
+        """Return the theorem's page, for notebooks."""
+        from importlib import import_module
+
+        return str(import_module("attnproofs.typeset").render(self, "notebook"))
+
+    def _repr_latex_(self) -> str:
+        """Return the main statement as displayed mathematics, for notebooks."""
+        from importlib import import_module
+
+        return str(import_module("attnproofs.typeset").render(self, "claim"))
+
     def proved_statement(self, part: str = "") -> Statement:
         """Return the statement of a part, after its proof has been accepted in this process."""
         for p in self.parts:

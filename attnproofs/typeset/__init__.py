@@ -16,6 +16,8 @@ _WRITERS = {
     "latex": ("latex", "fragment"),
     "html": ("web", "document"),
     "json": ("data", "json_page"),
+    "notebook": ("web", "notebook"),
+    "claim": ("latex", "claim"),
 }
 
 
@@ -27,7 +29,8 @@ def render(theorem: Theorem, form: str = "text", language: str = "en") -> str:
     theorem
         A theorem of the catalogue or of your own.
     form
-        ``text``, ``latex`` (a fragment), ``html`` (one self-contained file) or ``json``.
+        ``text``, ``latex`` (a fragment), ``html`` (one self-contained file), ``json``, ``notebook``
+        (HTML for a cell) or ``claim`` (the main statement in LaTeX).
     language
         ``en`` or ``ko``.
 

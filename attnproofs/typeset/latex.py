@@ -7,7 +7,6 @@ every TeX distribution has; a fragment needs amsmath alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -269,8 +268,6 @@ def _rules_of(pages: Iterable[Page]) -> set[str]:
 
 # -- fragments ----------------------------------------------------------------------------------
 
-_TALL = re.compile(r"\\(?:frac|sum|Bigl)")
-
 
 def fragment(page: Page, language: str = "en") -> str:
     """Return statement and derivation for pasting: needs amsmath, defines nothing."""
@@ -292,6 +289,12 @@ def fragment(page: Page, language: str = "en") -> str:
                 lines.append(rf"\noindent {escape(word('ind_' + derivation.title, language))}:")
             lines += [r"\begin{align*}", *_aligned(derivation.steps, language), r"\end{align*}"]
     return "\n".join(lines) + "\n"
+
+
+def claim(page: Page, language: str = "en") -> str:
+    """Return the main statement as displayed mathematics."""
+    del language  # a formula has none
+    return f"$\\displaystyle {page.parts[0].claim.to('latex')}$"
 
 
 def _aligned(steps: Sequence[Step], language: str) -> list[str]:

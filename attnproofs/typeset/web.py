@@ -110,6 +110,19 @@ def article(
     )
 
 
+def notebook(page: Page, language: str = "en") -> str:
+    """Return the page for a notebook's cell: an article with its style, without links."""
+    body = article(
+        page,
+        language,
+        theorem_link=lambda _: "",
+        rule_link=lambda _: "",
+        axiom_link=lambda _: "",
+    )
+    title = html.escape(choose(page.title, language))
+    return f"<style>{stylesheet()}</style><p><strong>{title}</strong></p>{body}"
+
+
 def document(page: Page, language: str = "en") -> str:
     """Return one self-contained HTML file: no script, no network, prints well."""
     used = {r for p in page.parts for d in p.derivations for s in d.steps for r, _ in s.reasons}
