@@ -29,6 +29,7 @@ Instance = dict[str, Any]
 
 _TRIES = 600
 _MOST_OUTCOMES = 4096
+_DIGITS_DRAWN = 120  # of values that are computed to meet a hypothesis
 
 
 class NoInstance(AttnproofsError):
@@ -390,7 +391,8 @@ def _draw_once(
                 values[d.name] = table
             case "family":
                 values[d.name] = _law(d, places, rng, attempt)
-    _solve_equalities(statement, look)
+    with mpmath.workdps(_DIGITS_DRAWN):
+        _solve_equalities(statement, look)
     return values
 
 

@@ -372,3 +372,48 @@ _variance = define(
 def variance(x: Real) -> Expr:
     """Return the variance ``E (x - E x)^2``."""
     return _variance(x)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------- caches
+
+
+def _define_cache() -> Definition:
+    """Return the cache of one projection during decoding, by recursion on the step t.
+
+    At step t + 1 the projected new token is appended; what was cached before is kept.
+    """
+    t, i = Ix(ix.var("t")), span(1, Ix(ix.var("t")))
+    D, d = Ix(ix.var("D")), Ix(ix.var("d"))
+    X = Array((i.axis, span(1, D).axis), lambda j, m: _named_entry("X", j, m))
+    W = Array((span(1, D).axis, span(1, d).axis), lambda m, a: _named_entry("W", m, a))
+    j, a = Ix(ix.var("cache_0")), Ix(ix.var("cache_1"))
+    stage = ("app", "cache", (("int", t.index), ("int", D.index), ("int", d.index), X.lam(), W.lam()),
+             (j.index, a.index))  # fmt: skip
+    new = Sum(D, lambda m: _named_entry("X", t + 1, m) * _named_entry("W", m, a))
+    return Definition(
+        name="cache",
+        params=(
+            ("int", "t", 0), ("int", "D", 1), ("int", "d", 1),
+            ("tensor", "X", X.axes), ("tensor", "W", W.axes),
+        ),
+        indices=(("cache_0", i.axis), ("cache_1", span(1, d).axis)),
+        body=(ind(j.is_(t + 1)) * new + ind(j <= t) * Expr(stage)).term,
+        recursion="t",
+        base=as_expr(0).term,
+    )  # fmt: skip
+
+
+def _named_entry(name: str, *indices: Ix) -> Expr:
+    return Expr(("ent", name, tuple(i.index for i in indices)))
+
+
+_CACHE = register(_define_cache())
+
+
+def cache(t: Ix, X: Array, W: Array) -> Array:
+    """Return what is cached after t steps of decoding: the projections of the first t tokens.
+
+    `X` needs rows 1..t at least.
+    """
+    result: Array = apply_definition(_CACHE, (t, X.size(1), W.size(1), X, W))
+    return result

@@ -244,7 +244,7 @@ class Context:
         value = ix.as_const(p)
         if value is not None and value >= 0:
             return True
-        known = list(self._linear_facts(p, depth))
+        known = self._linear_facts(p, depth)
         goal = ix.sub(ix.scale(-1, p), ix.ONE)
         if _contradictory(known, goal, everything):
             return True
@@ -255,28 +255,25 @@ class Context:
         products = [ix.mul(a, b) for k, a in enumerate(relevant) for b in relevant[k:]]
         return _contradictory([*known, *products], goal, everything)
 
-    def _linear_facts(self, p: Poly, depth: int) -> Iterator[Poly]:
-        """Yield polynomials known to be nonnegative, those about index functions in `p` included."""
-        pending = list(self.facts)
-        seen_functions: set[ix.Atom] = set()
-        everything: list[Poly] = [p]
-        while pending:
-            c = pending.pop()
-            for q in self._as_nonnegative(c, depth):
-                everything.append(q)
-                yield q
-            if pending:
-                continue
-            functions = {a for q in everything for a in ix.atoms(q) if a[0] == "f"}
-            for a in sorted(functions - seen_functions):
-                seen_functions.add(a)
-                pending.extend(self._function_facts(a, depth))
-            everything = []
-        if not self.facts:
-            functions = {a for a in ix.atoms(p) if a[0] == "f"}
-            for a in sorted(functions):
-                for c in self._function_facts(a, depth):
-                    yield from self._as_nonnegative(c, depth)
+    def _linear_facts(self, p: Poly, depth: int) -> list[Poly]:
+        """Return polynomials known to be nonnegative.
+
+        To the facts come those about the index functions in them and in `p`: their codomains, and
+        instances of the hypotheses. Functions that only those instances mention get their
+        codomains, and no instances of their own, so that this ends.
+        """
+        found = [q for c in self.facts for q in self._as_nonnegative(c, depth)]
+        near = _functions([p, *found])
+        for a in sorted(near):
+            conditions = [*self._codomain_facts(a, depth)]
+            if depth == 0:
+                conditions += self._hypothesis_facts(a, depth)
+            found += [q for c in conditions for q in self._as_nonnegative(c, depth)]
+        for a in sorted(_functions(found) - near):
+            found += [
+                q for c in self._codomain_facts(a, depth) for q in self._as_nonnegative(c, depth)
+            ]
+        return found
 
     def _as_nonnegative(self, c: Cond, depth: int) -> Iterator[Poly]:
         match c[0]:
@@ -294,20 +291,21 @@ class Context:
                     if without._nonnegative(p, depth + 1):
                         yield ix.sub(p, ix.ONE)
 
-    def _function_facts(self, a: ix.Atom, depth: int) -> Iterator[Cond]:
-        """Yield what the declaration and the hypotheses say about an index function's value."""
-        if depth >= _DEEPEST_INSTANCE:
-            return
+    def _codomain_facts(self, a: ix.Atom, depth: int) -> Iterator[Cond]:
+        """Yield what the declaration says about an index function's value."""
         declared = self.statement.symbol.get(a[1])
-        if declared is not None and declared.codomain is not None:
-            axes = zip(a[2], declared.axes)
-            if all(self._in(i, axis, depth + 1) for i, axis in axes):
-                yield from range_facts(
-                    ix.atom(a),
-                    ix.axis_substitute(
-                        declared.codomain, lambda b: a[2][b[1]] if b[0] == "b" else None
-                    ),
-                )
+        if depth >= _DEEPEST_INSTANCE or declared is None or declared.codomain is None:
+            return
+        if all(self._in(i, axis, depth + 1) for i, axis in zip(a[2], declared.axes)):
+            yield from range_facts(
+                ix.atom(a),
+                ix.axis_substitute(
+                    declared.codomain, lambda b: a[2][b[1]] if b[0] == "b" else None
+                ),
+            )
+
+    def _hypothesis_facts(self, a: ix.Atom, depth: int) -> Iterator[Cond]:
+        """Yield the instances of hypotheses that speak of an index function's value."""
         for h in self.statement.hypotheses:
             if h.condition is None or not h.forall:
                 continue
@@ -340,6 +338,10 @@ class Context:
                     if self._applies(h, binding, depth + 1):
                         return True
         return False
+
+
+def _functions(polys: Iterable[Poly]) -> set[ix.Atom]:
+    return {a for q in polys for a in ix.atoms(q) if a[0] == "f"}
 
 
 def range_facts(i: Index, axis: Axis) -> Iterator[Cond]:

@@ -34,7 +34,8 @@ from attnproofs.kernel.terms import (
 )
 from attnproofs.kernel.wellformed import check_moments, random_symbols
 
-_BASIC = ("ind_val", "ind_bool", "sum_empty", "sum_single")
+# the laws under which a lemma's hypothesis may be recognised as something known
+_BASIC = ("ind_val", "ind_bool", "sum_empty", "sum_single", "sum_add", "sum_scale", "expring")
 _KINDS = {"dimension": "int", "index": "int", "scalar": "real", "tensor": "lam", "family": "lam",
           "predicate": "cond", "function": "fun"}  # fmt: skip
 

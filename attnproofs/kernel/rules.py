@@ -94,7 +94,8 @@ def _equal_indices(ctx: Context, t: Term, u: Term) -> None:
         case "app" if t[1] == u[1] and t[2] == u[2] and len(t[3]) == len(u[3]):
             for i, j in zip(t[3], u[3]):
                 _equal_index(ctx, i, j)
-        case "sum" if t[1] == u[1]:
+        case "sum":
+            _equal_axis(ctx, t[1], u[1])
             inner, i = ctx.below(t[1])
             _equal_indices(inner, instantiate(t[2], (i,)), instantiate(u[2], (i,)))
         case "E":
@@ -106,6 +107,15 @@ def _equal_indices(ctx: Context, t: Term, u: Term) -> None:
                 _equal_indices(ctx, v, w)
         case _:
             raise Refused("ixeq: the two sides differ in more than indices")
+
+
+def _equal_axis(ctx: Context, a: ix.Axis, b: ix.Axis) -> None:
+    if a == b:
+        return
+    if a[0] != "range" or b[0] != "range":
+        raise Refused("ixeq: the two sides differ in more than indices")
+    _equal_index(ctx, a[1], b[1])
+    _equal_index(ctx, a[2], b[2])
 
 
 def _equal_index(ctx: Context, i: ix.Index, j: ix.Index) -> None:
