@@ -90,12 +90,12 @@ def scores_in_half_precision(query: Array, key: Array, value: Array, **rest: Any
 
 @mutant(
     "sdpa",
-    "float16 scores are summed in float16 before they are scaled, and overflow",
+    "the scores of float32 inputs pass through float16 before they are scaled, and overflow",
     cause="accuracy",
-    witness=lambda: qkv(1, E=4, dtype="float16", query=[[200] * 4], key=[[200] * 4, [-200] * 4]),
+    witness=lambda: qkv(1, E=4, dtype="float32", query=[[200] * 4], key=[[200] * 4, [-200] * 4]),
 )
-def half_scores_overflow_before_scale(query: Array, key: Array, value: Array, **rest: Any) -> Array:
-    if query.dtype != np.float16:
+def single_scores_overflow_in_half(query: Array, key: Array, value: Array, **rest: Any) -> Array:
+    if query.dtype != np.float32:
         return sdpa(query, key, value, **rest)
     scale = rest.pop("scale", None)
     factor = default_scale(query) if scale is None else scale
