@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "audit": "attnproofs.contract.api",
     "identify": "attnproofs.contract.identify",
+    "mutants": "",
     "reference": "",
 }
 
