@@ -1,6 +1,6 @@
 """Audit the unusual but correct implementations with many seeds: none may be accused.
 
-    python tests/benchmarks/false_alarms.py --mode thorough --seeds 20 --level sdpa --jobs 2
+    python -m tests.benchmarks.false_alarms --mode thorough --seeds 20 --level sdpa --jobs 2
 
 Prints one line for each implementation and seed that is accused, and the count. Exit status 0 when
 there is none, else 1.

@@ -1,7 +1,7 @@
 """Audit every mutant and print the table: mutant, first property, counterexample, seconds.
 
-    python tests/benchmarks/mutants.py                    the gallery of attnproofs.mutants
-    python tests/benchmarks/mutants.py path/to/file.py    the lists of a file of your own
+    python -m tests.benchmarks.mutants                    the gallery of attnproofs.mutants
+    python -m tests.benchmarks.mutants path/to/file.py    the lists of a file of your own
 
 Such a file holds a list MUTANTS (and, if it likes, EXTENDED) of dictionaries with the keys id,
 level, fn and what, and a dictionary CORRECT (and CORRECT_EXTENDED) from level to the correct
@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from attnproofs.contract.api import audit
-from attnproofs.mutants import LEVELS, gallery
+from attnproofs.mutants import LEVELS, gallery, lookup
+from tests.benchmarks.names import fits
 
 
 def subjects(file):
@@ -68,8 +69,10 @@ def size_of(case):
 def examine(job):
     """Audit one subject in a process of its own."""
     identity, level, function, correct, sentence, mode, first_only = job
+    cause = ""
     if function is None:
-        function = next(m for m in gallery() if m.id == identity).make()
+        chosen = lookup(identity)
+        function, cause = chosen.make(), chosen.cause
     start = time.perf_counter()
     report = audit(
         function, level=level, profile="strict", mode=mode, isolate=False, first_only=first_only
@@ -88,6 +91,8 @@ def examine(job):
     if report.causes:
         first = report.causes[0]
         row["message"] = first.violation.message
+        if cause:
+            row["cause"], row["named"] = cause, fits(cause, first.property)
         if first.case is not None:
             row["size"], row["plain"] = size_of(first.case)
     return row
@@ -119,6 +124,9 @@ def show(rows):
         slowest = max(mutants, key=lambda row: row["seconds"])
         total = sum(row["seconds"] for row in rows)
         print(f"slowest {slowest['id']}: {slowest['seconds']} s; all {total:.0f} s")
+    for row in mutants:
+        if not row.get("named", True):
+            print(f"OTHER NAME {row['id']}: {row['properties'][0]} for {row['cause']}")
     for row in missed:
         print(f"NOT CAUGHT {row['level']} {row['id']}: {row['sentence']}")
     for row in accused:

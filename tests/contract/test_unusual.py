@@ -1,6 +1,6 @@
 """No false alarm: correct attention written in unusual ways passes the audit at every level.
 
-A few random cases in one data type each; `tests/benchmarks/false_alarms.py` runs them all, in all
+A few random cases in one data type each; `python -m tests.benchmarks.false_alarms` runs them all, in all
 data types and with many seeds.
 """
 
