@@ -113,7 +113,7 @@ def identify(
     dtype
         Format of the probes; the first of float32, float64, float16 that it takes when None.
     profiles
-        Profiles to compare with besides the packaged ones: names, paths or `Profile`s.
+        Profiles to compare with besides the packaged ones: names, paths or `Profile` objects.
 
     Returns
     -------

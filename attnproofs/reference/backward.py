@@ -463,7 +463,7 @@ alibi_slopes
 
     References
     ----------
-    .. [1] T. Dao, D. Fu, S. Ermon, A. Rudra, C. Re, "FlashAttention", NeurIPS 2022, app. B.2.
+    .. [3] T. Dao, D. Fu, S. Ermon, A. Rudra, C. Re, "FlashAttention", NeurIPS 2022, app. B.2.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from attnproofs.typeset.figures import (
     FORMATS,
     all_figures,
     flows,
+    kernels,
     layouts,
     masks,
     scores,
@@ -153,6 +154,19 @@ def test_cache_computes_one_row_a_step():
     assert (data.state == 0).sum() == data.steps * (data.steps - 1) // 2
 
 
+def test_right_kernels_stay_inside_their_allowance_and_the_wrong_one_does_not():
+    """Every length: the two right kernels are consistent, the wrong scale is rejected."""
+    data = kernels.error_data()
+    *right, wrong = data.largest
+
+    for name in right:
+        assert max(data.largest[name]) < 1
+        assert set(data.verdicts[name]) == {"CONSISTENT"}
+        assert all(m <= x for m, x in zip(data.median[name], data.largest[name], strict=True))
+    assert min(data.largest[wrong]) > 1
+    assert set(data.verdicts[wrong]) == {"REJECT"}
+
+
 def test_every_figure_has_words_in_every_language():
     """Captions and alt texts exist, for drawn figures only, and differ between languages."""
     assert set(CAPTIONS) == set(all_figures())
@@ -163,7 +177,9 @@ def test_every_figure_has_words_in_every_language():
             assert words["en"] != words["ko"]
 
 
-@pytest.mark.parametrize("name", sorted(set(all_figures()) - {"figure_saturation"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(all_figures()) - {"figure_saturation", "figure_error_allowance"})
+)
 def test_same_bytes_whatever_the_user_configured(name):
     """Drawing twice gives the same bytes in all formats, also under another matplotlib style."""
     import matplotlib

@@ -53,7 +53,7 @@ class Figure:
             return [encode(drawn, kind) for kind in kinds]
 
 
-_MODULES = ("scores", "masks", "layouts", "flows", "streaming")
+_MODULES = ("scores", "masks", "layouts", "flows", "streaming", "kernels")
 
 
 def all_figures() -> dict[str, Figure]:
