@@ -350,6 +350,33 @@ _window_paths = define_recursive(
 )
 
 
+_power = define_recursive(
+    "power",
+    lambda s: [s.dimension("k", least=0), s.scalar("x")],
+    lambda x: as_expr(1),
+    lambda before, k, x: before * x,
+)
+
+_rounding_factor = define_recursive(
+    "rounding_factor",
+    lambda s: [s.dimension("k", least=0), *s.dimensions("n N"), s.tensor("δ", s["n"], s["N"])],
+    lambda n, N, error: Array((span(1, n).axis,), lambda i: as_expr(1)),
+    lambda before, k, n, N, error: Array(
+        (span(1, n).axis,), lambda i: before[i] * (1 + ind(k + 1 <= N) * error[i, k + 1])
+    ),
+)
+
+
+def power(x: Real, k: Ix | int) -> Expr:
+    """Return x to the natural number k, which may be symbolic."""
+    return _power(k, x)  # type: ignore[no-any-return]
+
+
+def rounding_factor(k: Ix | int, error: Array) -> Array:
+    """Return the product of ``1 + error[i, t]`` over the first k roundings t, for each i."""
+    return _rounding_factor(k, error.size(0), error.size(1), error)  # type: ignore[no-any-return]
+
+
 def window_paths(layers: Ix | int, T: Ix, w: Ix) -> Array:
     """Return the number of ways from token i back to token j through layers of window w."""
     return _window_paths(layers, T, w)  # type: ignore[no-any-return]

@@ -231,7 +231,7 @@ def _bindings(h: Hypothesis, pattern: Term, t: Term) -> Iterator[dict[str, ix.In
     for p in subterms(pattern):
         for u in subterms(t):
             binding: dict[str, ix.Index] = {}
-            if p[0] == u[0] == "ent" and match_term(p, u, names, binding):
+            if p[0] == u[0] and p[0] in ("ent", "app") and match_term(p, u, names, binding):
                 if len(binding) == len(names) and binding not in seen:
                     seen.append(binding)
                     yield binding

@@ -58,7 +58,7 @@ def proof(p: Proof) -> None:
     paths = (("Q", d), ("K", d), ("V", d_v))
 
     def line(path: Callable[[Array, Array, Ix], Expr], straight: Expr) -> Expr:
-        first, second, third = (path(*p[f"W_{n} d{n}"], width) for n, width in paths)
+        first, second, third = (path(p[f"W_{n}"], p[f"d{n}"], width) for n, width in paths)
         return first + second + third + straight
 
     p.line(
