@@ -204,7 +204,7 @@ def test_an_enclosure_does_not_turn_into_one_array_by_accident():
     e = softmax([0.0, 1.0])
     with pytest.raises(TypeError, match=r"choose \.round_to"):
         np.asarray(e)
-    with pytest.raises(InputError, match="query cannot be read as an array .*choose"):
+    with pytest.raises(InputError, match=r"query cannot be read as an array .*choose"):
         attention(e, [[1.0]], [[1.0]])
 
 
