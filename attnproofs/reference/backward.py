@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from attnproofs.errors import InputError
 from attnproofs.reference.core import KAPPA, Solution
 from attnproofs.reference.enclosure import MAX_BITS, Balls, Enclosure
+from attnproofs.reference.exponentials import Rows, Sum, add
 from attnproofs.reference.fixed import IntArray, matmul, max_bits, tanh
 from attnproofs.reference.forward import Call, read_call
 from attnproofs.reference.inputs import (
@@ -294,24 +295,34 @@ class _Task:
                 slots["dsinks"].add(lead, Block(ds.mid[:, S:], ds.rad[:, S:], ds.exp))
         return {name: slot.balls() for name, slot in slots.items()}
 
+    def places(self, kind: str, part: int, only: int | None) -> list[tuple[int, int]]:
+        """Rows (head, query) that a block of a result sums over, or one row of each head."""
+        shapes = self.call.shapes
+        group = shapes.Hq // shapes.Hkv if shapes.Hkv else 1
+        slots = _Slots(self.lead[kind], 1, 1)
+        own = tuple(int(x) for x in np.unravel_index(part, self.lead[kind]))
+        found = []
+        for n, lead in enumerate(np.ndindex(*shapes.full_lead)):
+            where = (*lead[:-1], lead[-1] // group) if kind in ("dk", "dv") else lead
+            if slots.place(where) == own:
+                found += [(n, i) for i in (range(shapes.L) if only is None else [only])]
+        return found
+
 
 def _rows(block: Block, n: int) -> Block:
     return Block(block.mid[:n], block.rad[:n], block.exp)
 
 
 class _Refiner:
-    """Computes all gradients again with more bits; compares exactly where weights are rational.
-
-    That covers rows whose kept scores are all equal. What it does not cover is a number that
-    lies on a rounding boundary for another reason; `Enclosure.round_to` says so.
-    """
+    """Computes all gradients again with more bits, and compares rational ones exactly."""
 
     def __init__(
-        self, task: _Task, kind: str, run: Callable[[int], dict[str, list[Balls]]]
+        self, task: _Task, kind: str, run: Callable[[int], dict[str, list[Balls]]], rows: Rows
     ) -> None:
         self.task = task
         self.kind = kind
         self.run = run
+        self.rows = rows
         self.limit: int | None = MAX_BITS
 
     def ball(self, index: int, bits: int) -> tuple[int, int, int]:
@@ -322,102 +333,46 @@ class _Refiner:
         return balls.mid[place], balls.rad[place], balls.exp[place]
 
     def compare(self, index: int, c: Fraction, bits: int) -> int | None:
-        """Sign of the element minus `c`, where it is a rational multiple of the scale."""
-        exact = exact_gradients(self.task, self.kind, index)
-        if exact is None:
-            return self._score_sign(index, bits) if self.kind == "dbias" and c == 0 else None
-        value, root = exact
-        if root == 1 or value == 0:
-            return (value > c) - (value < c)
-        # value / sqrt(root) against c
-        square, other = value * value / root, c * c
-        if (value > 0) != (c > 0) or c == 0:
-            return 1 if value > 0 else -1
-        sign = (square > other) - (square < other)
-        return sign if value > 0 else -sign
-
-    def _score_sign(self, index: int, bits: int) -> int | None:
-        """Sign of ``ds_ij = p_ij (dp_ij - sum_l p_il dp_il)``, where no sum is taken over it."""
-        call, (L, S) = self.task.call, self.task.matrix["dbias"]
-        if (self.task.lead["dbias"], L, S) != (call.shapes.full_lead, call.shapes.L, call.shapes.S):
+        """Sign of the element minus `c` where it is rational; else 0 or None."""
+        value = self._exact(index)
+        if value is None:
             return None
-        n, i, j = (*divmod(index // S, L), index % S)
-        head, g = call.heads[n].row(i), self.task.g[n].ints[i]
-        solution = Solution(head, bits)
-        if j not in solution.kept[0]:
-            return 0
-        dp = [sum(a * b for a, b in zip(g, row)) for row in head.v.ints]
-        sign = solution.compare_mean(0, dp, Fraction(dp[j]))
-        return None if sign is None else -sign
+        tau, root = Fraction(1), 1
+        if self.kind in ("dq", "dk"):
+            scale = self.task.call.heads[0].scale
+            tau, root = Fraction(scale.num, scale.den), scale.root
+        if value.quotients:
+            # over an irrational scale, a sum with rational coefficients can only be 0
+            if not tau:
+                return (c < 0) - (c > 0)
+            return 0 if (root == 1 or not c) and value.equals(c / tau) else None
+        # the sign of x / sqrt(root) - c is that of x |x| - root c |c|
+        x = value.rational * tau
+        left, right = x * abs(x), root * c * abs(c)
+        return (left > right) - (left < right)
 
-
-def exact_gradients(task: _Task, kind: str, index: int) -> tuple[Fraction, int] | None:
-    """An element as ``value / sqrt(root)``, if every row it depends on has equal scores only."""
-    shapes = task.call.shapes
-    group = shapes.Hq // shapes.Hkv if shapes.Hkv else 1
-    rows, columns = task.matrix[kind]
-    part, place = divmod(index, rows * columns)
-    row, column = divmod(place, columns)
-    lead_of = (
-        tuple(int(x) for x in np.unravel_index(part, task.lead[kind])) if task.lead[kind] else ()
-    )
-    slots = _Slots(task.lead[kind], rows, columns)
-    total, root = Fraction(0), 1
-    for n, lead in enumerate(np.ndindex(*shapes.full_lead)):
-        key_side = kind in ("dk", "dv")
-        where = (*lead[:-1], lead[-1] // group) if key_side else lead
-        if slots.place(where) != lead_of:
-            continue
-        head, g = task.call.heads[n], task.g[n]
-        if kind in ("dq", "dk"):
-            root = head.scale.root
-        only = [row] if kind == "dq" or (kind == "dbias" and rows > 1) else range(head.L)
-        for i in only:
-            term = _exact_row(head.row(i), g.ints[i], g.exp, kind, (row, column, columns))
-            if term is None:
-                return None
-            total += term
-    return total, root
-
-
-def _exact_row(
-    head: Head, g: IntArray, g_exp: int, kind: str, place: tuple[int, int, int]
-) -> Fraction | None:
-    """What the one row of `head` gives to one element, times the root in the scale.
-
-    None if that is not known to be a rational number.
-    """
-    row, column, columns = place
-    solution = Solution(head, 32)
-    js = solution.kept[0]
-    if not js or (kind in ("dk", "dv") and row not in js):
-        return Fraction(0)
-    values = head.v.ints
-    dp = {j: Fraction(sum(a * b for a, b in zip(g, values[j]))) for j in js}
-    if kind != "dv" and len(set(dp.values())) == 1:
-        return Fraction(0)
-    if not solution.tied(0):
-        return None
-    p = Fraction(1, len(js))
-    two = Fraction(2)
-    if kind == "dv":
-        return p * int(g[column]) * two**g_exp
-    mean = sum(dp.values(), Fraction(0)) * p
-    unit = two ** (g_exp + head.v.exp)
-    ds = {j: p * (x - mean) * unit for j, x in dp.items()}
-    if kind == "dbias":
-        chosen = [column] if columns > 1 else [j for j in js if j < head.real_S]
-        return sum((ds.get(j, Fraction(0)) for j in chosen), Fraction(0))
-    if kind == "dsinks":
-        return ds[head.S - 1]
-    if head.softcap is not None and any(int(x) for x in solution.scores_.X[0, js]):
-        return None
-    tau = Fraction(head.scale.num, head.scale.den)
-    if kind == "dk":
-        return tau * ds[row] * int(head.q.ints[0, column]) * two**head.q.exp
-    k = head.k
-    total = sum((ds[j] * int(k.ints[j, column]) for j in js), Fraction(0))
-    return tau * total * two**k.exp
+    def _exact(self, index: int) -> Sum | None:
+        """The element over the scale, as far as it is known."""
+        kind, rows = self.kind, self.rows
+        height, width = self.task.matrix[kind]
+        part, place = divmod(index, height * width)
+        row, column = divmod(place, width)
+        only = row if kind == "dq" or (kind == "dbias" and height > 1) else None
+        places = self.task.places(kind, part, only)
+        if kind == "dv":
+            return rows.dv(places, row, column)
+        if kind == "dk":
+            return rows.dk(places, row, column)
+        if kind == "dq":
+            return rows.dq(places, column)
+        head = self.task.call.heads[0]
+        if kind == "dsinks":
+            return rows.ds(places, head.S - 1)
+        if width > 1 or head.real_S == 1:
+            return rows.ds(places, column)
+        if not head.sinks:
+            return Sum()  # gradients by the scores of a row sum to 0
+        return add(rows.ds(places, j) for j in range(head.real_S))
 
 
 def gradients(
@@ -529,10 +484,11 @@ alibi_slopes
         result_shape["dsinks"], leads["dsinks"], matrix["dsinks"] = own, own, (1, 1)
     task = _Task(call, [Exact(g[n]) for n in np.ndindex(*shapes.full_lead)], leads, matrix)
     run = lru_cache(maxsize=4)(task.run)
+    rows = Rows(call.heads, task.g)
 
     def enclosure(name: str) -> Enclosure:
         return Enclosure(
-            result_shape[name], lambda: run(bits)[name], refiner=_Refiner(task, name, run)
+            result_shape[name], lambda: run(bits)[name], refiner=_Refiner(task, name, run, rows)
         )
 
     return Gradients(

@@ -316,16 +316,6 @@ class Solution:
             group[2] += int(values[j])
         return [(fine, n, total) for fine, n, total in groups.values()]
 
-    def tied(self, i: int) -> bool:
-        """Whether all kept scores of row `i` are certainly equal."""
-        return self.inexact[i] == 0
-
-    def exact_mean(self, i: int, values: Sequence[int]) -> Fraction | None:
-        """``sum_j p_j v_j`` in row `i` where all groups of equal scores have the same mean."""
-        groups = self._groups(i, values)
-        means = {Fraction(total, n) for _, n, total in groups}
-        return means.pop() if len(means) == 1 else None
-
     def compare_mean(self, i: int, values: Sequence[int], c: Fraction) -> int | None:
         """Sign of ``sum_j p_j v_j - c`` in row `i`.
 

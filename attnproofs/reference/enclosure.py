@@ -23,7 +23,7 @@ from attnproofs.errors import AttnproofsError, InputError
 from attnproofs.reference.formats import FORMATS, Format, as_array, get_format
 
 _FIRST_BITS = 128
-#: Where the loop gives up if nobody proves that it ends (tanh soft-cap, some gradients).
+#: Where the loop gives up if nobody proves that it ends (tanh soft-cap, long sums).
 MAX_BITS = 1 << 13
 
 
@@ -282,7 +282,7 @@ class Enclosure:
             The format's array type needs `ml_dtypes`.
         UndecidedRounding
             A number is closer to a rounding boundary than `MAX_BITS` bits tell, and no exact
-            test covers it (possible with a tanh soft-cap and for gradients only).
+            test covers it (possible with a tanh soft-cap, and in sums over many rows or heads).
         """
         fmt = get_format(format)
         nearest = fmt.nearest
@@ -321,8 +321,8 @@ class Enclosure:
                 raise UndecidedRounding(
                     f"element {self._where(n)} is within 2**-{bits // 2} (relative to its row) of "
                     f"a boundary between two numbers of {fmt.name}, and the exact test for ties "
-                    "does not cover this case (tanh soft-cap, or a gradient); use the enclosure "
-                    "itself"
+                    "does not cover this case (tanh soft-cap, or a sum over many rows or heads); use "
+                    "the enclosure itself"
                 )
 
     def _where(self, n: int) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from attnproofs.errors import InputError
 from attnproofs.reference.core import Solution
 from attnproofs.reference.enclosure import MAX_BITS, Balls, Enclosure
+from attnproofs.reference.exponentials import Sum, mean, read_row
 from attnproofs.reference.fixed import matmul
 from attnproofs.reference.forward import (
     Attention,
@@ -301,7 +302,7 @@ class _Mixer:
         self.groups = groups
         self.bias = bias
         self._row = lru_cache(maxsize=8)(self._solve_row)
-        # with one head the exact test is complete; with more it is for all but one of them
+        # with more heads the exact test may give up where there are too many terms
         self.limit: int | None = MAX_BITS if groups and len(groups[0]) > 1 else None
 
     def add(self, parts: Sequence[Balls], rows: int) -> Balls:
@@ -333,25 +334,26 @@ class _Mixer:
         return balls.mid[column], balls.rad[column], balls.exp[column]
 
     def compare(self, index: int, c: Fraction, bits: int) -> int | None:
-        """Sign of the element minus `c`, if all heads but one are exact means."""
+        """Sign of the element minus `c`: complete for one head that is not a rational mean."""
         n, i, column = self._place(index)
-        solutions, _ = self._row(n, i, bits)
         two = Fraction(2)
         c -= int(self.bias.ints[column]) * two**self.bias.exp
-        open_one: Solution | None = None
-        for solution in solutions:
-            v = solution.head.v
-            values = v.ints[:, column].tolist()
-            mean = solution.exact_mean(0, values) if solution.kept[0] else Fraction(0)
-            if mean is not None:
-                c -= mean * two**v.exp
-            elif open_one is None:
-                open_one = solution
-            else:
-                return None
-        if open_one is None:
-            return (c < 0) - (c > 0)
-        return open_one.compare_output(0, column, c)
+        whole, open_heads = Sum(), []
+        for h, head in enumerate(self.groups[n]):
+            v, row = head.v, read_row(head, i)
+            unit = two**v.exp
+            part = mean(row, {j: int(v.ints[j, column]) * unit for j in row.scores})
+            assert part is not None  # there is no soft-cap
+            if part.quotients:
+                open_heads.append(h)
+            whole.rational += part.rational
+            whole.quotients += part.quotients
+        if not open_heads:
+            return (whole.rational > c) - (whole.rational < c)
+        if len(open_heads) == 1:
+            solutions, _ = self._row(n, i, bits)
+            return solutions[open_heads[0]].compare_output(0, column, c - whole.rational)
+        return 0 if whole.equals(c) else None
 
 
 def _zero_odd_rows(x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -1,10 +1,13 @@
 """Gradients against differences of the plain version, and the cases that must be exact."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from attnproofs.errors import InputError
 from attnproofs.reference import UndecidedRounding, attention, gradients
+from attnproofs.reference.exponentials import Sum
 from tests.reference import plain
 
 RNG = np.random.default_rng(5)
@@ -87,7 +90,7 @@ def test_equal_scores_round_exactly():
     assert (r.dk.radius == 0).all()
     assert (r.dv.round_to("float64") == 2.0).all()
     dp = 3 * v.sum(axis=1)
-    exact = [plain.Fraction(x) - plain.Fraction(dp.sum()) / 3 for x in dp]
+    exact = [Fraction(x) - Fraction(dp.sum()) / 3 for x in dp]
     assert r.dbias.round_to("float64")[0].tolist() == [float(x / 3) for x in exact]
 
 
@@ -107,18 +110,76 @@ def test_structural_zeros_are_exact():
     )
 
 
-def test_a_gradient_that_is_zero_by_group_means_rounds_to_zero():
+def test_gradients_that_are_zero_by_group_means_round_to_zero():
     """Two groups of equal scores; dp of key 0 equals the mean of each group."""
     k = np.array([[0.0], [0.0], [0.0], [1.0], [1.0]])
     v = np.array([[2.0], [1.0], [3.0], [1.0], [3.0]])
     r = gradients([[1.0]], k, v, [[1.0]])
     assert r.dbias.radius[0, 0] > 0
     assert r.dbias.round_to("float32")[0, 0] == 0
-    # the same zeros reach dq only through sums that no exact test covers
     k2 = np.concatenate([k, np.array([[1.0], [0.0], [0.0], [0.0], [0.0]])], axis=1)
     r = gradients([[1.0, 0.0]], k2, v, [[1.0]], scale=1)
-    with pytest.raises(UndecidedRounding, match=r"\(0, 0\).*float32.*exact test"):
-        r.dq.round_to("float32")
+    assert r.dq.radius.all()
+    assert r.dq.round_to("float32").tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("scale", [None, 1, 0.3])
+def test_gradients_on_a_boundary_although_no_weight_is_rational(scale):
+    """Mirrored rows have mirrored weights p and 1 - p, so sums over rows are rational."""
+    E = 3
+    q, k = np.ones((2, E)) * [[1.0], [-1.0]], np.ones((2, E)) * [[1.0], [-1.0]]
+    v = np.array([[1.0], [0.0]])
+    mid = 1 + 2.0**-8
+    r = gradients(q, k, v, [[mid], [mid]], scale=scale)
+    assert r.dv.radius.all() and not r.dv.contains([[1.0], [1.0]]).any()
+    assert r.dv.round_to("float64").tolist() == [[mid], [mid]]
+    assert r.dv.round_to("bfloat16").astype(float).tolist() == [[1.0], [1.0]]  # tie to even
+    same = gradients(np.ones((2, E)), k, v, [[1.0], [-1.0]], scale=scale)
+    assert same.dv.round_to("float32").tolist() == [[0.0], [0.0]]
+    assert same.dk.round_to("float32").tolist() == [[0.0] * E] * 2
+    one = gradients(q, k, v, [[1.0], [-1.0]], scale=scale, attn_mask=np.zeros((1, 2)))
+    assert one.dbias.round_to("float32").tolist() == [[0.0, 0.0]]
+
+
+def test_what_no_exact_test_covers_says_so():
+    """A mirrored pair under a soft-cap: the sum is exactly 1, but scores are not algebraic."""
+    q, k = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]])
+    r = gradients(q, k, [[1.0], [0.0]], np.full((2, 1), 1 + 2.0**-8), softcap=1.0)
+    with pytest.raises(UndecidedRounding, match=r"\(0, 0\).*bfloat16.*exact test"):
+        r.dv.round_to("bfloat16")
+
+
+def test_sums_of_exponentials_are_compared_exactly():
+    """p + (1 - p) is 1, p + p is not, and too many terms are not looked at."""
+    zero, one = (Fraction(0), Fraction(0)), (Fraction(1), Fraction(0))
+    both = {zero: Fraction(1), one: Fraction(1)}
+    p, rest = ({zero: Fraction(1)}, both), ({one: Fraction(1)}, both)
+    assert Sum(Fraction(1, 3), [p, rest]).equals(Fraction(4, 3)) is True
+    assert Sum(quotients=[p, p]).equals(Fraction(1)) is False
+    assert Sum(quotients=[p, rest]).equals(Fraction(1) + Fraction(1, 10**40)) is False
+    many = {(Fraction(n), Fraction(n * n)): Fraction(1) for n in range(300)}
+    assert Sum(quotients=[(both, many), (both, many)]).equals(Fraction(1)) is None
+
+
+def test_without_the_exact_comparison_mirrored_rows_never_end(monkeypatch):
+    monkeypatch.setattr(Sum, "equals", lambda self, c: None)
+    x = [[1.0], [-1.0]]
+    with pytest.raises(UndecidedRounding):
+        gradients(x, x, [[1.0], [0.0]], [[1.0], [1.0]]).dv.round_to("float16")
+
+
+def test_small_integers_always_round():
+    """What shrunk counterexamples look like; sums over rows cancel in many ways."""
+    rng = np.random.default_rng(0)
+    for n in range(60):
+        L, S, E, Ev = rng.integers(1, 4, 4)
+        shapes = (L, E), (S, E), (S, Ev), (L, Ev)
+        arrays = [rng.integers(-1, 2, s).astype(float) for s in shapes]
+        options = [{}, {"scale": 1}, {"is_causal": True}, {"sinks": [0.0]}][n % 4]
+        r = gradients(*arrays, **options)
+        for e in (r.dq, r.dk, r.dv, r.dbias):
+            got = e.round_to("float64")
+            assert np.allclose(got, e.as_floats()[0], rtol=1e-15, atol=1e-45)
 
 
 def test_rounding_of_small_gradients_refines():

@@ -135,6 +135,25 @@ def test_multi_head_rounds_exact_ties():
     assert r.round_to("bfloat16").astype(float).tolist() == [[1.0, 4.0]]  # tie to even
 
 
+def test_multi_head_rounds_heads_that_add_up_to_a_boundary():
+    """Two heads with mirrored weights p and 1 - p and the same values: no head is rational."""
+    x, y, one = np.ones((1, 1)), np.array([[1.0], [-1.0]]), np.ones((1, 2))
+    mid = 1 + 2.0**-8
+    r = multi_head(
+        x,
+        y,
+        one,
+        np.array([[1.0, -1.0]]),
+        one * 0.5,
+        np.full((2, 1), mid),
+        num_heads=2,
+        b_V=[0.5, 0.5],
+    ).output
+    assert r.radius.item() > 0
+    assert r.round_to("float64").item() == mid
+    assert float(r.round_to("bfloat16").item()) == 1.0
+
+
 def test_multi_head_hides_what_masks_hide():
     x, w = np.ones((1, 2)), np.eye(2)
     y = np.array([[1.0, 2.0], [np.nan, np.inf]])
