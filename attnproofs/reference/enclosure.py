@@ -321,8 +321,8 @@ class Enclosure:
                 raise UndecidedRounding(
                     f"element {self._where(n)} is within 2**-{bits // 2} (relative to its row) of "
                     f"a boundary between two numbers of {fmt.name}, and the exact test for ties "
-                    "does not cover this case (tanh soft-cap, or a sum over many rows or heads); use "
-                    "the enclosure itself"
+                    "does not cover this case (tanh soft-cap, or a sum over many rows or heads); "
+                    "use the enclosure itself"
                 )
 
     def _where(self, n: int) -> tuple[int, ...]:
