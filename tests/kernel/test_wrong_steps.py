@@ -423,7 +423,7 @@ def a_weight_is_zero_or_its_own_witness() -> dict[str, Any]:
     return certificate(s, w, w + 0, "ring")
 
 
-@refused("a divisor may be zero")
+@refused("the two sides are not equal by ring")
 def weights_sum_to_one_in_a_row_that_may_be_empty() -> dict[str, Any]:
     s, n, x = vector()
     keep = s.predicate("keep", n)
@@ -916,6 +916,14 @@ def the_absolute_value_of_anything() -> dict[str, Any]:
     s = Scope("case")
     x = s.scalar("x")
     return certificate(s, absolute(x), x, "abs_val")
+
+
+@refused("abs_bound: cannot show that the argument lies between -u and u")
+def an_absolute_value_is_bounded_from_one_side() -> dict[str, Any]:
+    s = Scope("case")
+    x, u = s.scalar("x"), s.scalar("u")
+    s.assume("above", le(x, u))
+    return certificate(s, absolute(x), u, "abs_bound", relation="<=")
 
 
 @refused("abs_val: there is no absolute value")
