@@ -174,9 +174,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731056$ against $0.731059$; the "
+        "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731055$ against $0.731059$; the "
         r"bound is $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$.",
-        "ko": r"스코어 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731056$과 $0.731059$이며, "
+        "ko": r"스코어 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731055$과 $0.731059$이며, "
         r"한계는 $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$입니다.",
     },
     references=("vaswani2017",),
