@@ -47,7 +47,9 @@ _MOST_MONOMIALS = 20_000
 
 Key: TypeAlias = tuple[Any, ...]
 Monomial: TypeAlias = frozenset[tuple[Key, Any]]
-Normal: TypeAlias = dict[Monomial, Fraction]
+# coefficients are exact: an int where possible (they are quicker), else a Fraction
+Number: TypeAlias = int | Fraction
+Normal: TypeAlias = dict[Monomial, Number]
 
 _EMPTY: Monomial = frozenset()
 
@@ -64,18 +66,22 @@ def same(ctx: Context, t: Term, u: Term, laws: Iterable[str] = ()) -> bool:
 # ---------------------------------------------------------------------- arithmetic of normal forms
 
 
-def _constant(c: Fraction | int) -> Normal:
-    return {_EMPTY: Fraction(c)} if c else {}
+def _number(c: Fraction) -> Number:
+    return c.numerator if c.denominator == 1 else c
+
+
+def _constant(c: Number) -> Normal:
+    return {_EMPTY: c} if c else {}
 
 
 def _single(key: Key, exponent: Any = 1) -> Normal:
-    return {frozenset({(key, exponent)}): Fraction(1)}
+    return {frozenset({(key, exponent)}): 1}
 
 
 def _plus(p: Normal, q: Normal, factor: int = 1) -> Normal:
     total = dict(p)
     for m, c in q.items():
-        value = total.get(m, Fraction(0)) + factor * c
+        value = total.get(m, 0) + factor * c
         if value:
             total[m] = value
         else:
@@ -90,7 +96,7 @@ def _times(p: Normal, q: Normal) -> Normal:
     for m, a in p.items():
         for n, b in q.items():
             for k, c in _join(m, n).items():
-                value = total.get(k, Fraction(0)) + a * b * c
+                value = total.get(k, 0) + a * b * c
                 if value:
                     total[k] = value
                 else:
@@ -110,7 +116,7 @@ def _join(m: Monomial, n: Monomial) -> Normal:
         elif key[0] == "sqrt+" and not -1 <= e <= 1:
             powers[key] = e % 2
             extra.append((dict(key[1]), (e - e % 2) // 2))
-    result: Normal = {frozenset((k, e) for k, e in powers.items() if e): Fraction(1)}
+    result: Normal = {frozenset((k, e) for k, e in powers.items() if e): 1}
     for base, e in extra:
         result = _times(result, _power(base, e))
     return result
@@ -129,13 +135,13 @@ def _inverse(p: Normal) -> Normal:
     """Return 1/p for a p that is known to be nonzero."""
     if len(p) == 1:
         ((m, c),) = p.items()
-        return {frozenset((k, -e) for k, e in m): 1 / c}
+        return {frozenset((k, -e) for k, e in m): _number(Fraction(1) / c)}
     common, content, primitive = _content(p)
-    outside = {frozenset((k, -e) for k, e in common): 1 / content}
+    outside = {frozenset((k, -e) for k, e in common): _number(Fraction(1) / content)}
     return _times(outside, _single(("poly", frozenset(primitive.items())), -1))
 
 
-def _content(p: Normal) -> tuple[Monomial, Fraction, Normal]:
+def _content(p: Normal) -> tuple[Monomial, Number, Normal]:
     """Split p into the monomial and the positive rational that all its terms share, and the rest."""
     first, *others = p
     shared = {k: e for k, e in first}
@@ -145,8 +151,8 @@ def _content(p: Normal) -> tuple[Monomial, Fraction, Normal]:
     common = frozenset((k, e) for k, e in shared.items() if e and k[0] != "ind")
     numerator = gcd(*(abs(c.numerator) for c in p.values()))
     denominator = lcm(*(c.denominator for c in p.values()))
-    content = Fraction(numerator, denominator)
-    down = {frozenset((k, -e) for k, e in common): 1 / content}
+    content = _number(Fraction(numerator, denominator))
+    down = {frozenset((k, -e) for k, e in common): _number(Fraction(1) / content)}
     return common, content, _times(p, down)
 
 
@@ -180,7 +186,7 @@ def _height(x: Any) -> int:
 def _normal(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
     match t[0]:
         case "q":
-            return _constant(Fraction(t[1], t[2]))
+            return _constant(t[1] if t[2] == 1 else Fraction(t[1], t[2]))
         case "ix":
             return _of_index(t[1])
         case "sym" | "ent":
@@ -221,7 +227,7 @@ def _normal(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
     raise Refused(f"not a term: {t[0]!r}")
 
 
-def _frozen(p: Normal) -> frozenset[tuple[Monomial, Fraction]]:
+def _frozen(p: Normal) -> frozenset[tuple[Monomial, Number]]:
     return frozenset(p.items())
 
 
@@ -240,7 +246,7 @@ def _of_inverse(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
     if not p:
         return {}
     if set(p) == {_EMPTY}:
-        return _constant(1 / p[_EMPTY])
+        return _constant(_number(Fraction(1) / p[_EMPTY]))
     if is_nonzero(ctx.outermost_for(free_variables(t)), t):
         return _inverse(p)
     return _single(("inv", _frozen(p)))
@@ -273,7 +279,7 @@ def _of_log(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
         if c == 1 and all(key[0] == "exp" and key[2] for key, _ in m):
             total: Normal = {}
             for key, e in m:
-                total = _plus(total, {key[1]: Fraction(e)})
+                total = _plus(total, {key[1]: e})
             return total
     positive = is_positive(ctx.outermost_for(free_variables(t)), t)
     return _single(("log+" if positive else "log", _frozen(p)))
@@ -284,11 +290,11 @@ def _of_sqrt(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
     if "sqrt_sq" not in laws:
         return _single(("sqrt", _frozen(p)))
     if set(p) <= {_EMPTY}:
-        value = p.get(_EMPTY, Fraction(0))
+        value = p.get(_EMPTY, 0)
         if value >= 0:
             root = Fraction(isqrt(value.numerator), isqrt(value.denominator))
             if root * root == value:
-                return _constant(root)
+                return _constant(_number(root))
     known = is_nonnegative(ctx.outermost_for(free_variables(t)), t)
     return _single(("sqrt+" if known else "sqrt", _frozen(p)))
 
@@ -383,7 +389,7 @@ def _collected(axis: ix.Axis, i: ix.Index, body: Normal, laws: frozenset[str]) -
             kept: Normal = {m: c}
             outside = _constant(1)
         else:
-            kept = {frozenset(f for f in m if _mentions(f[0], names)): Fraction(1)}
+            kept = {frozenset(f for f in m if _mentions(f[0], names)): 1}
             outside = {frozenset(f for f in m if not _mentions(f[0], names)): c}
         term = _single(("sum", axis, _closed(_frozen(kept), (i,), 0)))
         total = _plus(total, _times(outside, term))
@@ -414,7 +420,7 @@ def _expected(m: Monomial, families: set[str]) -> Normal:
     fixed = frozenset(f for f in m if not _random(f[0], families))
     moving = m - fixed
     if not moving:
-        return {fixed: Fraction(1)}
+        return {fixed: 1}
     alone = list(moving)
     if len(alone) == 1 and alone[0][0][0] == "sum" and alone[0][1] == 1:
         _, axis, body = alone[0][0]
@@ -426,11 +432,11 @@ def _expected(m: Monomial, families: set[str]) -> Normal:
         for n, c in inner.items():
             inside = frozenset(f for f in n if _mentions_bound(f[0], _width(axis)))
             outside = frozenset((_lowered(k, _width(axis)), e) for k, e in n - inside)
-            key = ("sum", axis, frozenset({(inside, Fraction(1))}))
+            key = ("sum", axis, frozenset({(inside, 1)}))
             result = _plus(result, _times({outside: c}, _single(key)))
-        return _times({fixed: Fraction(1)}, result)
-    rest = _single(("E", frozenset({(moving, Fraction(1))})))
-    return _times({fixed: Fraction(1)}, rest)
+        return _times({fixed: 1}, result)
+    rest = _single(("E", frozenset({(moving, 1)})))
+    return _times({fixed: 1}, rest)
 
 
 def _random(x: Any, families: set[str]) -> bool:

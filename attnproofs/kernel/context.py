@@ -10,8 +10,8 @@ It can say yes only with a nonnegative combination of known facts, and may fail 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
-from typing import Any
+from math import gcd
+from typing import Any, TypeAlias
 
 from attnproofs.kernel import index as ix
 from attnproofs.kernel.index import Axis, Cond, Index, Poly
@@ -19,8 +19,11 @@ from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.statement import Hypothesis, Statement
 from attnproofs.kernel.terms import Term, symbols
 
+Monomial: TypeAlias = tuple[ix.Atom, ...]
+
 _MOST_INEQUALITIES = 600
 _DEEPEST_INSTANCE = 3
+_LONGEST_SUM_OF_TWO = 4
 
 
 class Context:
@@ -65,7 +68,7 @@ class Context:
         level: int = 0,
         differentiated: frozenset[str] = frozenset(),
         random: bool = False,
-        memory: dict[tuple[Cond, ...], dict[Any, bool]] | None = None,
+        memory: dict[Any, Any] | None = None,
     ) -> None:
         self.statement = statement
         self.facts = facts
@@ -157,6 +160,13 @@ class Context:
         """Add that the index `name` lies in `axis`."""
         return self._with(facts=self.facts + tuple(range_facts(ix.var(name), axis)))
 
+    def accepted(self) -> set[Any]:
+        """Return the set of terms that have been found well formed here (see `wellformed.check`)."""
+        key = ("accepted", self.facts, self.differentiated, self.random, id(self.relations))
+        found = self._memory.setdefault(key, (set(), self.relations))  # the relations stay alive
+        terms: set[Any] = found[0]
+        return terms
+
     def rooted(self) -> Context:
         """Return this context as an outermost one: `outermost_for` stops here."""
         return self._with(parent=None, variables=frozenset())
@@ -245,6 +255,8 @@ class Context:
         if value is not None and value >= 0:
             return True
         known = self._linear_facts(p, depth)
+        if not everything and _at_once(known, p):
+            return True
         goal = ix.sub(ix.scale(-1, p), ix.ONE)
         if _contradictory(known, goal, everything):
             return True
@@ -495,17 +507,33 @@ def _connected(known: list[Poly], goal: Poly, *, everything: bool) -> list[Poly]
     return list(chosen)
 
 
+def _at_once(known: list[Poly], p: Poly) -> bool:
+    """Tell whether p is one fact, or the sum of two, plus a number that is not negative."""
+    for q in known:
+        rest = ix.sub(p, q)
+        value = ix.as_const(rest)
+        if value is not None and value >= 0:
+            return True
+        if len(rest) <= _LONGEST_SUM_OF_TWO:
+            for r in known:
+                value = ix.as_const(ix.sub(rest, r)) if _same_monomials(rest, r) else None
+                if value is not None and value >= 0:
+                    return True
+    return False
+
+
+def _same_monomials(p: Poly, q: Poly) -> bool:
+    return [t for t in p if t[0]] == [t for t in q if t[0]]
+
+
 def _contradictory(known: list[Poly], goal: Poly, everything: bool) -> bool:
     """Tell whether ``goal >= 0`` and ``q >= 0`` for all known q cannot hold together."""
-    rows = [
-        {m: Fraction(c) for m, c in q}
-        for q in [*_connected(known, goal, everything=everything), goal]
-    ]
+    rows = [dict(q) for q in [*_connected(known, goal, everything=everything), goal]]
     while True:
-        if any(set(r) <= {()} and r.get((), 0) < 0 for r in rows):
+        if any(not any(r) and r.get((), 0) < 0 for r in rows):
             return True
-        rows = [r for r in rows if set(r) - {()}]
-        counts: dict[tuple[ix.Atom, ...], list[int]] = {}
+        rows = [r for r in rows if any(r)]
+        counts: dict[Monomial, list[int]] = {}
         for r in rows:
             for m, c in r.items():
                 if m:
@@ -529,15 +557,14 @@ def _contradictory(known: list[Poly], goal: Poly, everything: bool) -> bool:
         rows = rest
 
 
-def _eliminate(
-    a: dict[tuple[ix.Atom, ...], Fraction],
-    b: dict[tuple[ix.Atom, ...], Fraction],
-    m: tuple[ix.Atom, ...],
-) -> dict[tuple[ix.Atom, ...], Fraction]:
-    total = {k: c / a[m] for k, c in a.items()}
+def _eliminate(a: dict[Monomial, int], b: dict[Monomial, int], m: Monomial) -> dict[Monomial, int]:
+    """Add positive multiples of two inequalities so that m cancels."""
+    x, y = -b[m], a[m]
+    total = {k: x * c for k, c in a.items()}
     for k, c in b.items():
-        total[k] = total.get(k, Fraction(0)) - c / b[m]
-    return {k: c for k, c in total.items() if c}
+        total[k] = total.get(k, 0) + y * c
+    shared = gcd(*total.values()) or 1
+    return {k: c // shared for k, c in total.items() if c}
 
 
 # ---------------------------------------------------------------------- showing indices

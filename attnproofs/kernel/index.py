@@ -55,6 +55,8 @@ def atom(a: Atom) -> Poly:
 
 def add(p: Poly, q: Poly) -> Poly:
     """Return ``p + q``."""
+    if not p or not q:
+        return p or q
     return _normal([*p, *q])
 
 
@@ -124,6 +126,8 @@ def substitute(i: Index, value: Callable[[Atom], Index | None]) -> Index:
     alone = as_atom(i)
     if alone is not None:
         return _atom_value(alone, value)
+    if not any(a[0] == "f" or value(a) is not None for monomial, _ in i for a in monomial):
+        return i
     total: Poly = ZERO
     for monomial, coefficient in i:
         product = const(coefficient)

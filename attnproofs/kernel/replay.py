@@ -75,7 +75,10 @@ class Replay:
         digests = []
         for entry in read.sequence(r["parts"], "parts"):
             part = read.record(entry, ("statement", "proof"), "part")
-            statement = read.statement(part["statement"])
+            try:
+                statement = read.statement(part["statement"])
+            except RecursionError:
+                raise Refused("the statement is nested too deeply") from None
             digests.append(statement.digest)
             self._parts.setdefault(statement.digest, (statement, part["proof"]))
         if not digests:

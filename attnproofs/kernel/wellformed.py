@@ -23,12 +23,26 @@ from attnproofs.kernel.statement import Claim, Declared, Definition, Statement
 from attnproofs.kernel.terms import Term, instantiate, subterms, symbols
 
 
+# the terms worth remembering: most lines repeat most of the line before
+_REMEMBERED = frozenset({"app", "sum", "inv", "E"})
+
+
 def check(ctx: Context, t: Term, *, obligations: bool = True) -> None:
     """Refuse `t` unless it is well formed here and its side conditions are shown.
 
     With ``obligations=False`` only ranges are checked (for the body of a definition, which is
     checked again, with everything, wherever it is unfolded).
     """
+    if t[0] not in _REMEMBERED or not obligations:
+        _check(ctx, t, obligations)
+        return
+    accepted = ctx.accepted()
+    if t not in accepted:
+        _check(ctx, t, obligations)
+        accepted.add(t)
+
+
+def _check(ctx: Context, t: Term, obligations: bool) -> None:
     match t[0]:
         case "q":
             if t[2] <= 0:
@@ -180,6 +194,10 @@ def _check_defined(ctx: Context, t: Term, obligations: bool) -> None:
         missing = ctx.in_axis(i, axis)
         if missing and not ctx.absurd():
             raise Refused(f"an index of {t[1]} is out of range: {missing}")
+    if found.recursion is None:
+        # what the body reads of the arguments is checked where it reads it
+        check(ctx, unfolded(ctx.statement, t), obligations=obligations)
+        return
     for position, argument in enumerate(t[2]):
         if argument[0] == "lam":
             inner, opened = ctx, []
@@ -187,10 +205,8 @@ def _check_defined(ctx: Context, t: Term, obligations: bool) -> None:
                 inner, i = inner.below(axis)
                 opened.append(i)
             check(inner, instantiate(argument[2], tuple(opened)), obligations=obligations)
-        elif argument[0] == "real" and found.recursion is not None:
+        elif argument[0] == "real":
             check(ctx, argument[1], obligations=obligations)
-    if found.recursion is None:
-        check(ctx, unfolded(ctx.statement, t), obligations=obligations)
 
 
 # ---------------------------------------------------------------------- expectation
