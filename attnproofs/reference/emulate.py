@@ -394,11 +394,13 @@ def _scores(
     """
     m, program = ar.model, ar.program
     factor = float(ar.round(np.float64(scale)))
+    if m.scores_stored is not None and program.scale_on == "query":
+        factor = float(ar.store(np.asarray(factor), m.scores_stored))
     if program.scale_on == "query":
-        q = ar.round(q * factor)
+        q = ar.store(ar.round(q * factor), m.scores_stored)
     elif program.scale_on == "both":
         root = float(ar.round(np.sqrt(np.float64(scale))))
-        q, k = ar.round(q * root), ar.round(k * root)
+        q, k = (ar.store(ar.round(x * root), m.scores_stored) for x in (q, k))
     x = ar.store(ar.dot(q[:, None, :], k[None, :, :]), m.scores_stored)
     if program.base_two and alone and program.scale_on == "scores" and m.scores_stored is None:
         return x, float(ar.round(np.float64(factor * _LOG2E)))

@@ -227,6 +227,7 @@ def variants() -> list[PrecisionModel]:
         model("textbook(float32)", name="float32, truncating", truncating=True),
         model("textbook(float32)", name="float32, merged parts", merged_parts=4, exp_error=40.0),
         model("fa2-bf16", name="fa2-bf16, merged parts", merged_parts=3),
+        model("unfused-bf16", name="unfused-bf16, scaled inputs", scale_on_inputs=True),
         model("float32", name="float32 inside float64", input="float64", output="float64"),
         model("textbook(float32)", name="float32, poor exp", exp_error=2000.0),
     ]

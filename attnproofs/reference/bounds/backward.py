@@ -169,7 +169,7 @@ def _head_gradients(
         ds_error, ds_hat = _through_cap(facts, model, ds_error, ds_hat, omit)
 
     # ds is scaled (before or after the product) and stored, then multiplied by key or query
-    times = 0 if stored is None else 2 if unfused else 1
+    times = 0 if stored is None else 2 + model.scale_on_inputs if unfused else 1
     narrow = float(grow(times, stored_unit)) if stored_unit else 0.0
     scaled = rounding(model.scale_roundings + 1)
     large = max(1.0, scale)

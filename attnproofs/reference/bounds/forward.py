@@ -299,10 +299,8 @@ def plain_error(
         delta = ((1 + dot) * (1 + factor) - 1) * scale * products
     else:
         delta = (1 + factor) * dot * scale * products + factor * scaled
+    lengths = np.abs(facts.query).sum(-1)[..., :, None] + np.abs(facts.key).sum(-1)[..., None, :]
     if model.scale_on_inputs or model.casts:
-        lengths = (
-            np.abs(facts.query).sum(-1)[..., :, None] + np.abs(facts.key).sum(-1)[..., None, :]
-        )
         # scaled or rounded inputs may be subnormal: each coordinate is then off by `tiny`
         delta = delta + 4 * max(1.0, scale) * tiny * (lengths + width * tiny)
     # `tiny` for each product (and each sum, where subnormals are flushed) and each scaling
@@ -313,6 +311,12 @@ def plain_error(
     if model.scores_stored is not None:  # written after the product and after the scaling
         stored = get_format(model.scores_stored)
         twice = float(grow(2, stored.unit_roundoff))
+        if model.scale_on_inputs:  # the scaled inputs are stored: the constant, and the product
+            delta = delta + twice * (scale * products + delta)
+            lost = (
+                np.abs(facts.query).sum(-1)[..., :, None] + np.abs(facts.key).sum(-1)[..., None, :]
+            )
+            delta = delta + 4 * max(1.0, scale) * half_quantum(stored) * (lost + width)
         delta = delta + twice * (scaled + delta) + 2 * max(1.0, scale) * 2 * half_quantum(stored)
     return delta, highest
 

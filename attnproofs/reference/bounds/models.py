@@ -58,7 +58,8 @@ class PrecisionModel:
         Roundings made by scaling the scores, those of the constant included.
     scale_on_inputs
         True when query or key may be scaled before their product: the error of scaling is then
-        relative to the sum of absolute products, not to the score.
+        relative to the sum of absolute products, not to the score. Where scores are stored in
+        a narrow format, the scaled query or key is, too (flax scales a 16-bit query, for one).
     bias_roundings
         Roundings that an additive mask or ALiBi bias suffers before it is added.
     exp2_shift
