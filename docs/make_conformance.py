@@ -58,7 +58,7 @@ def conventions(names: list[str]) -> str:
             print(f"identify {name}", file=sys.stderr)
             seen[name] = identify(adapters.get(name).function("sdpa"), name=name)
     rows = []
-    for name, found in seen.items():
+    for name in seen:
         adapter = adapters.get(name)
         versions = ", ".join(f"{k} {v}" for k, v in adapter.versions.items())
         rows.append([name, f"`{adapter.calls}`", adapter.profile, versions])
