@@ -44,7 +44,7 @@ latex: $(VENV)/.installed
 	latexmk -pdf -interaction=nonstopmode -halt-on-error -outdir=build build/derivations.tex
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m sphinx -b html docs docs/_build
+	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

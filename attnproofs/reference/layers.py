@@ -222,7 +222,7 @@ def multi_head(  # noqa: PLR0917  # the six arrays in the order of the formula
 
     References
     ----------
-    .. [2] A. Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3.2.2.
+    .. [4] A. Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3.2.2.
 
     Examples
     --------

@@ -7,6 +7,7 @@ parentheses. That is `attnproofs.typeset.printer`'s business, once for all three
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -224,6 +225,9 @@ class Text:
         return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
 
 
+_CLOSING = re.compile(r'(<mo form="postfix"[^>]*>[^<]*</mo>)((?:</mrow>)+)$')
+
+
 class Mathml:
     """Presentation MathML (the Core subset that browsers draw without any script)."""
 
@@ -290,6 +294,10 @@ class Mathml:
         """Attach a subscript; a base that has one already is put in parentheses first."""
         if base.startswith("<msub>"):
             base = self.fence("(", base, ")", False)
+        closing = _CLOSING.search(base)
+        if closing:  # as TeX does: the script belongs to the delimiter, not to the tall whole
+            head, mark, tail = base[: closing.start()], closing[1], closing[2]
+            return f"{head}<msub>{mark}<mrow>{below}</mrow></msub>{tail}"
         return f"<msub>{base}<mrow>{below}</mrow></msub>"
 
     def power(self, base: str, exponent: str) -> str:

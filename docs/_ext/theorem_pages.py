@@ -200,7 +200,16 @@ def graph_page(made: graph.Graph, language: str) -> str:
     ])  # fmt: skip
 
 
+def page_language(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, object], doctree: object
+) -> None:
+    """Say in the page itself that a Korean page is Korean (``<html lang>``)."""
+    if pagename.startswith(f"{FOLDERS['ko']}/"):
+        context["language"] = "ko"
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Generate before sources are read."""
     app.connect("builder-inited", generate)
+    app.connect("html-page-context", page_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
