@@ -161,7 +161,7 @@ def _() -> list[str]:
 @figures("entropy_identity")
 def _() -> list[str]:
     p = softmax(2, 1, 0)
-    return ["=" + fixed(-sum(x * log(x) for x in p), 3), fixed(log(3), 3)]
+    return ["=" + fixed(-sum(x * log(x) for x in p), 5), fixed(log(3), 3)]
 
 
 @figures("entropy_temperature")

@@ -180,9 +180,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(2,1,0)$: $H=2.4076-(2\cdot0.6652+0.2447)=0.832$, below $\ln "
+        "en": r"$\mathrm{softmax}(2,1,0)$: $H=2.40761-(2\cdot0.66524+0.24473)=0.83240$, below $\ln "
         r"3=1.099$.",
-        "ko": r"$\mathrm{softmax}(2,1,0)$이면 $H=2.4076-(2\cdot0.6652+0.2447)=0.832$으로 $\ln "
+        "ko": r"$\mathrm{softmax}(2,1,0)$이면 $H=2.40761-(2\cdot0.66524+0.24473)=0.83240$으로 $\ln "
         r"3=1.099$보다 작습니다.",
     },
     references=("cover2006", "boyd2004"),
