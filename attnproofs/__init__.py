@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 # public name -> module that defines it ("" means the name is itself a subpackage)
 _PUBLIC = {
+    "prove": "attnproofs.theorems.api",
     "audit": "attnproofs.contract.api",
     "identify": "attnproofs.contract.identify",
     "mutants": "",

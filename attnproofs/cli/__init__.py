@@ -17,6 +17,7 @@ from attnproofs.errors import AttnproofsError
 
 # command -> (module in this folder, one line of help), in the order of a first visit
 COMMANDS: dict[str, tuple[str, str]] = {
+    "verify": ("verify", "Prove, check and audit everything; the main job."),
     "list": ("list", "List the theorems with the evidence for each."),
     "prove": ("prove", "Prove theorems of the catalogue, or your own file."),
     "replay": ("replay", "Replay certificates with the kernel alone."),

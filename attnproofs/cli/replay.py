@@ -25,7 +25,13 @@ def command(files: tuple[Path, ...], *, as_json: bool) -> int:
 
     Exit status: 0 everything is proved, 1 something is refused, 2 a file cannot be read.
     """
-    root = str(Path(__file__).resolve().parents[2])
-    arguments = [*(["--json"] if as_json else []), *map(str, files)]
-    done = subprocess.run([sys.executable, "-I", "-c", _PROGRAM, root, *arguments], check=False)
+    done = subprocess.run(
+        arguments([*(["--json"] if as_json else []), *map(str, files)]), check=False
+    )
     return done.returncode
+
+
+def arguments(given: list[str]) -> list[str]:
+    """Return the command line that replays files in a clean interpreter."""
+    root = str(Path(__file__).resolve().parents[2])
+    return [sys.executable, "-I", "-c", _PROGRAM, root, *given]
