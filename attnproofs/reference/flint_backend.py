@@ -237,8 +237,8 @@ class Solution:
                 about = q[start : start + _BLOCK] @ k.T
                 places: list[int] = (about * sign).argmax(axis=1).tolist()
                 return places
-        sign = 1 if self._tau is None else sign
-        return [max(range(len(row)), key=lambda j: row[j] * sign) for row in x.tolist()]
+        largest = max if self._tau is None or sign > 0 else min  # compared without rounding
+        return [largest(range(len(row)), key=row.__getitem__) for row in x.tolist()]
 
     def _block(
         self, start: int, x: arb_mat, bias: list[list[arb]] | None

@@ -37,3 +37,20 @@ def test_enclosures_contain_the_plain_value(backend, softcap, scale, causal):
     assert float(r.output.radius.max()) < 1e-49
     assert float(r.weights.radius.max()) < 1e-50
     assert float(r.lse.radius.max()) < 1e-49
+
+
+@pytest.mark.parametrize("scale", [None, 1, -0.3])
+@pytest.mark.parametrize("keys", [5, 60])
+def test_large_scores_that_differ_in_their_last_bits(backend, scale, keys):
+    """Scores 2**600 + n: the common part costs nothing, and the largest is found exactly."""
+    rng = np.random.default_rng(keys)
+    n = rng.permutation(np.arange(keys) - keys // 2).astype(float)
+    q = np.array([[2.0**300, 1.0], [2.0**300, -1.0]])
+    k = np.stack([np.full(keys, 2.0**300), n], axis=1)
+    v = rng.standard_normal((keys, 2))
+    r = attention(q, k, v, scale=scale, backend=backend)
+    output, weights, lse, _, _ = plain.attention(q, k, v, scale=scale)
+    assert plain.inside(r.output, output, 10).all()
+    assert plain.inside(r.weights, weights, 1).all()
+    assert plain.inside(r.lse, lse, 1).all()
+    assert float(r.output.radius.max()) < 1e-49
