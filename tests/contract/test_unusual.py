@@ -1,7 +1,7 @@
 """No false alarm: correct attention written in unusual ways passes the audit at every level.
 
-A few random cases in one data type each; `python -m tests.benchmarks.false_alarms` runs them all, in all
-data types and with many seeds.
+A few random cases in one data type each; `python -m tests.benchmarks.false_alarms` runs them all,
+in all data types and with many seeds.
 """
 
 import numpy as np
