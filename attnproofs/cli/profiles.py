@@ -83,7 +83,7 @@ def _matrix(as_json: bool) -> None:
     profiles = [load_profile(name) for name in profile_names()]
     if as_json:
         data = {p.name: {n: vars(e) for n, e in p.entries.items()} for p in profiles}
-        click.echo(json.dumps({"format": 1, "profiles": data}, indent=2))
+        click.echo(json.dumps({"version": 1, "profiles": data}, indent=2))
         return
     console, _ = _table()
     width = max(1, (console.width - 24) // 14)

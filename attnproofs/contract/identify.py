@@ -64,7 +64,7 @@ class Identification:
     def as_json(self) -> dict[str, Any]:
         """Plain data for ``attnproofs identify --json``."""
         return {
-            "format": 1,
+            "version": 1,
             "target": self.target,
             "nearest": self.nearest,
             "notes": list(self.notes),
