@@ -16,7 +16,7 @@ import numpy as np
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.properties.sdpa import case
 from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, declare
-from attnproofs.contract.semantics import alibi_slopes, decode_mask, spread_heads
+from attnproofs.contract.semantics import alibi_slopes, decode_mask, default_scale, spread_heads
 from attnproofs.contract.wire import Array
 
 
@@ -26,9 +26,7 @@ def exact_options(args: dict[str, Any], probe: Probe) -> dict[str, Any]:
     options: dict[str, Any] = {"scale": args.get("scale")}
     queries, keys = np.shape(args["query"])[-2], np.shape(args["key"])[-2]
     if profile.default_scale != "1/sqrt(d)" and options["scale"] is None:
-        options["scale"] = (
-            1.0 if profile.default_scale == "1" else 1.0 / np.shape(args["query"])[-1]
-        )
+        options["scale"] = default_scale(np.shape(args["query"])[-1], profile)
     mask = args.get("attn_mask")
     if mask is not None:
         keep, bias = decode_mask(mask, profile)
