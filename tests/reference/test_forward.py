@@ -41,10 +41,11 @@ def test_enclosures_contain_the_plain_value(backend, softcap, scale, causal):
 
 @pytest.mark.parametrize("scale", [None, 1, -0.3])
 @pytest.mark.parametrize("keys", [5, 60])
-def test_large_scores_that_differ_in_their_last_bits(backend, scale, keys):
+@pytest.mark.parametrize("spread", [1.0, 2.0**100])
+def test_large_scores_that_differ_in_their_last_bits(backend, scale, keys, spread):
     """Scores 2**600 + n: the common part costs nothing, and the largest is found exactly."""
     rng = np.random.default_rng(keys)
-    n = rng.permutation(np.arange(keys) - keys // 2).astype(float)
+    n = rng.permutation(np.arange(keys) - keys // 2) * spread
     q = np.array([[2.0**300, 1.0], [2.0**300, -1.0]])
     k = np.stack([np.full(keys, 2.0**300), n], axis=1)
     v = rng.standard_normal((keys, 2))
