@@ -177,7 +177,7 @@ def _dq(solution: Solution, dx: Block) -> Block:
 def _through_softcap(solution: Solution, ds: Block) -> Block:
     """Chain rule through ``c tanh(x / c)``: times ``1 - tanh**2``, known to within 16 units."""
     head, wp = solution.head, solution.wp
-    scores, scale, cap = solution.scores_, head.scale, head.softcap
+    scores, scale, cap = solution.score_table, head.scale, head.softcap
     assert cap is not None
     bits = wp + 4
     ratio = _fixed_times(

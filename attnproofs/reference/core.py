@@ -148,7 +148,7 @@ class Solution:
     def __init__(self, head: Head, bits: int) -> None:
         self.head = head
         self.wp = wp = bits + head.S.bit_length() + 4
-        self.scores_ = scores = Scores(head, wp)
+        self.score_table = scores = Scores(head, wp)
         exp = exp_at(wp)
         fine = scores.fine
         self.W: IntArray = np.empty((head.L, head.S), dtype=object)
@@ -237,7 +237,7 @@ class Solution:
         for i, Z in enumerate(self.Z):
             row: dict[int, tuple[int, int, int]] = {}
             n = self.inexact[i]
-            peak = self.scores_.fine[i, self.top[i]] if Z else 0
+            peak = self.score_table.fine[i, self.top[i]] if Z else 0
             for j in self.kept[i]:
                 if j >= S:
                     continue
@@ -246,7 +246,9 @@ class Solution:
                     p, rest = divmod(w << wp, Z)
                     row[j] = (p, KAPPA * (n + 1) * (n > 0) + (rest != 0), -wp)
                     continue
-                m, k = exp.parts(self.scores_.to_fixed(int(self.scores_.fine[i, j]) - peak, wp))
+                m, k = exp.parts(
+                    self.score_table.to_fixed(int(self.score_table.fine[i, j]) - peak, wp)
+                )
                 if k < -wp - _FLOOR:
                     row[j] = (1, 1, -wp - _FLOOR)
                     continue
@@ -261,7 +263,7 @@ class Solution:
 
     def lse(self) -> Balls:
         """Logarithm of the sum of the exponentials of the scores, a sink included."""
-        wp, scores = self.wp, self.scores_
+        wp, scores = self.wp, self.score_table
         mid: list[int] = []
         rad: list[int] = []
         exps: list[int] = []
@@ -284,7 +286,7 @@ class Solution:
 
     def score(self, i: int, j: int) -> tuple[int, int, int]:
         """One score as a ball, exact where the score is dyadic."""
-        scores, head = self.scores_, self.head
+        scores, head = self.score_table, self.head
         fine = int(scores.fine[i, j])
         if scores.exact and scores.den == 1:
             return fine, 0, scores.exp
@@ -304,7 +306,7 @@ class Solution:
 
     def _groups(self, i: int, values: Sequence[int]) -> list[tuple[int, int, int]]:
         """Groups of equal scores in row `i`: score as in `fine`, number, sum of values."""
-        scores, bias = self.scores_, self.head.bias
+        scores, bias = self.score_table, self.head.bias
         groups: dict[Any, list[int]] = {}
         for j in self.kept[i]:
             fine = int(scores.fine[i, j])
@@ -334,7 +336,7 @@ class Solution:
         total = error = 0
         first = True
         for fine, m in parts:
-            total += m * exponential(self.scores_.to_fixed(fine - peak, self.wp))
+            total += m * exponential(self.score_table.to_fixed(fine - peak, self.wp))
             if first and fine == peak:
                 first = False  # its weight is exactly 1
             else:
@@ -354,7 +356,7 @@ class Solution:
 
     def compare_scores(self, i: int, j: int, c: Fraction) -> int | None:
         """Sign of ``s_ij - c``, where that needs no more than rational numbers."""
-        score = self.scores_.fraction(i, j)
+        score = self.score_table.fraction(i, j)
         if score is not None:
             return (score > c) - (score < c)
         cap, head = self.head.softcap, self.head
@@ -363,7 +365,7 @@ class Solution:
         if head.bias is not None:
             c -= int(head.bias.ints[i, j]) * Fraction(2) ** head.bias.exp
         # 0 < cap tanh(x / cap) < min(x, cap) for x > 0, and the same mirrored
-        x = int(self.scores_.X[i, j])
+        x = int(self.score_table.X[i, j])
         sign = 1 if (x > 0) == (head.scale.num > 0) else -1
         c *= sign
         if c <= 0:
@@ -372,7 +374,7 @@ class Solution:
         if head.scale.rational:
             x_cap = (
                 abs(Fraction(x * head.scale.num, head.scale.den))
-                * Fraction(2) ** self.scores_.x_exp
+                * Fraction(2) ** self.score_table.x_exp
             )
             limit = min(limit, x_cap)
         return -sign if c >= limit else None

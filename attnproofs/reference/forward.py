@@ -16,7 +16,6 @@ from attnproofs.reference import core
 from attnproofs.reference.enclosure import MAX_BITS, Balls, Enclosure
 from attnproofs.reference.inputs import (
     Exact,
-    Scale,
     Shapes,
     first_bad,
     position_mask,
@@ -504,6 +503,3 @@ def result(call: Call, bits: int, name: str, solve: Solve, empty_rows: str) -> A
 def _spread(x: NDArray[np.float64] | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
     """Broadcast, where there is something."""
     return None if x is None else np.broadcast_to(x, shape)
-
-
-__all__ = ["Attention", "Call", "Scale", "attention", "read_call", "result"]
