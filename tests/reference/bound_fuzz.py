@@ -21,7 +21,7 @@ import numpy as np
 
 from attnproofs.reference.bounds import judge, judge_gradients
 from attnproofs.reference.bounds.models import model
-from tests.reference.bound_runs import campaign, gradient_campaign, shift_case, variants
+from tests.reference.bound_runs import campaign, gradient_campaign, search, shift_case, variants
 
 #: Which model shows a missing term; the shift has a constructed case of its own.
 CONTROLS = {
@@ -67,6 +67,17 @@ def emulated(cases: int, seed: int) -> bool:
             flush=True,
         )
     print(f"emulated runs: {total}\n")
+    return good
+
+
+def climbs(starts: int, seed: int) -> bool:
+    """Search for the worst ratio of error to allowance; True if it stays below 1."""
+    good = True
+    for declared in variants():
+        worst = search(declared, starts, seed)
+        good &= worst <= 1
+        print(f"search, {declared.name:28} {starts} starts: worst ratio {worst:.3f}", flush=True)
+    print()
     return good
 
 
@@ -291,6 +302,7 @@ def main() -> int:
     print(f"seed {arguments.seed}, {arguments.cases} cases a model")
     results = [
         emulated(arguments.cases, arguments.seed),
+        climbs(max(3, arguments.cases // 20), arguments.seed + 3),
         controls(max(20, arguments.cases // 4), arguments.seed + 1),
         gradient_runs(max(20, arguments.cases // 4), arguments.seed + 2),
         real(arguments.seed, arguments.repeats),

@@ -315,3 +315,38 @@ def gradient_campaign(
                 if bad and len(tally.first) < 3:
                     tally.first.append(f"case {number} ({case.mode}) {used.name} {program}")
     return tally
+
+
+def search(declared: str | PrecisionModel, starts: int, seed: int, steps: int = 60) -> float:
+    """Climb towards the worst ratio of error to allowance on tiny cases, from random starts.
+
+    A bound that is too small somewhere is found this way long before random inputs meet it.
+    """
+    declared = model(declared)
+    rng = np.random.default_rng([seed, 9, *declared.name.encode()])
+    worst = 0.0
+    for _ in range(starts):
+        S, E = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        here = [
+            rng.standard_normal(shape) * rng.choice([0.1, 1, 5, 30])
+            for shape in ((1, E), (S, E), (S, 1))
+        ]
+        running = list(programs(declared, rng, 6))
+        height = 0.0
+        for step in range(steps):
+            there = here
+            if step:
+                size = rng.choice([1e-6, 1e-3, 0.1, 0.5])
+                there = [x * (1 + size * rng.standard_normal(x.shape)) for x in here]
+            case = build(*(round_array(x, declared.input) for x in there))
+            bound = forward(case.facts, declared)
+            if (bound.reason[0] != COVERED).any():
+                continue
+            found = max(
+                float((run(case, used, program) / bound.total[0]).max())
+                for used, program in running
+            )
+            if found >= height:
+                here, height = there, found
+        worst = max(worst, height)
+    return worst

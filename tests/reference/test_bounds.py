@@ -9,8 +9,9 @@ from attnproofs.errors import InputError
 from attnproofs.reference import attention
 from attnproofs.reference.bounds import allowance, judge, model, models
 from attnproofs.reference.emulate import Program, emulate, round_array
+from tests.reference.bound_fuzz import control_model
 from tests.reference.bound_power import SETTINGS, study
-from tests.reference.bound_runs import campaign, shift_case
+from tests.reference.bound_runs import campaign, search, shift_case
 
 NAMES = [*models(), "textbook(float32)", "textbook(bfloat16)"]
 
@@ -37,6 +38,22 @@ def test_a_result_of_another_shape_is_refused() -> None:
     x = np.zeros((2, 3))
     with pytest.raises(InputError, match=r"got has shape \(2, 2\); expected \(2, 3\)"):
         judge(x, x, x, np.zeros((2, 2)), model="float64")
+
+
+@pytest.mark.parametrize("name", ["textbook(float32)", "fa2-bf16", "fp8-p"])
+def test_a_search_for_the_worst_case_stays_within_the_bound(name: str) -> None:
+    worst = search(name, starts=2, seed=2, steps=25)
+    assert 0.1 < worst <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "term"),
+    [("textbook(float32), poor exp", "exp"), ("textbook(float16)", "sums"), ("fp8-p", "weights")],
+)
+def test_further_terms_are_needed(name: str, term: str) -> None:
+    tally = campaign(control_model(name), 25, 8, 22, tiers=(2,), omit=((term,),))
+    assert tally.violations[f"without {term}"] > 0
+    assert tally.violations["tier 2"] == 0
 
 
 def test_gross_defects_are_rejected_and_the_correct_kernel_never() -> None:
