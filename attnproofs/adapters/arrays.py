@@ -15,6 +15,9 @@ import numpy as np
 
 from attnproofs.errors import InputError, MissingDependency
 
+#: How the names of formats begin that NumPy lacks.
+_NOT_NUMPYS = ("bfloat", "float8")
+
 KINDS = ("numpy", "torch", "jax", "mlx")
 
 Convert = Callable[[np.ndarray[Any, Any]], Any]
@@ -43,15 +46,17 @@ def _torch(device: str) -> tuple[Convert, Convert]:
         # torch warns about read-only memory and refuses negative strides: hand it a copy of those
         if not array.flags.writeable or any(step < 0 for step in array.strides):
             array = array.copy()
-        if not hasattr(torch, array.dtype.name) or array.dtype.kind != "V":
+        if not array.dtype.name.startswith(_NOT_NUMPYS):
             return torch.from_numpy(array).to(device)
+        if not hasattr(torch, array.dtype.name):
+            raise InputError(f"torch has no dtype {array.dtype.name}")
         bits = torch.from_numpy(array.view(f"u{array.dtype.itemsize}"))
         return bits.view(getattr(torch, array.dtype.name)).to(device)
 
     def back(tensor: Any) -> np.ndarray[Any, Any]:
         tensor = tensor.detach().cpu()
         name = str(tensor.dtype).removeprefix("torch.")
-        if not name.startswith(("bfloat", "float8")):
+        if not name.startswith(_NOT_NUMPYS):
             return np.asarray(tensor.numpy())
         bits = tensor.contiguous().view(getattr(torch, f"uint{8 * tensor.element_size()}"))
         return np.asarray(bits.numpy()).view(getattr(_framework("ml_dtypes", "formats"), name))

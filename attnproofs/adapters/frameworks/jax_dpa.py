@@ -60,17 +60,11 @@ def grad(query, key, value, grad_out, *, is_causal=False):
     return jax.vjp(lambda *x: sdpa(*x, is_causal=is_causal), query, key, value)[1](grad_out)
 
 
-def softmax(scores, *, axis=-1):
-    """``jax.nn.softmax``."""
-    return jax.nn.softmax(jnp.asarray(scores), axis)
-
-
 ADAPTER = Adapter(
     name="jax-dpa",
     calls="jax.nn.dot_product_attention",
     profile="jax",
     functions={
-        "softmax": wrap(softmax, "jax"),
         "sdpa": wrap(sdpa, "jax"),
         "lse": wrap(lse, "jax"),
         "grad": wrap(grad, "jax"),

@@ -18,16 +18,11 @@ def sdpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enab
     return mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=mask)
 
 
-def softmax(scores, *, axis=-1):
-    """``mlx.core.softmax``."""
-    return mx.softmax(scores, axis)
-
-
 ADAPTER = Adapter(
     name="mlx-sdpa",
     calls="mlx.core.fast.scaled_dot_product_attention",
     profile="mlx",
-    functions={"softmax": wrap(softmax, "mlx"), "sdpa": wrap(sdpa, "mlx")},
+    functions={"sdpa": wrap(sdpa, "mlx")},
     dtypes=("float32", "float16", "bfloat16"),
     packages=("mlx",),
 )

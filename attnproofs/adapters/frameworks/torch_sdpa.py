@@ -37,11 +37,6 @@ def gradient(forward):
     return grad
 
 
-def softmax(scores, *, axis=-1):
-    """``torch.softmax``."""
-    return torch.softmax(scores, axis)
-
-
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 ADAPTER = Adapter(
@@ -49,7 +44,6 @@ ADAPTER = Adapter(
     calls="torch.nn.functional.scaled_dot_product_attention",
     profile="torch-sdpa",
     functions={
-        "softmax": wrap(softmax, "torch"),
         "sdpa": wrap(sdpa, "torch"),
         "grad": wrap(gradient(sdpa), "torch"),
     },
