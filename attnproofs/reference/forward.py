@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -275,7 +275,11 @@ class _Refiner:
         self.columns = columns
         capped = any(h.softcap is not None for h in heads)
         self.limit: int | None = MAX_BITS if capped else None
-        self._row = lru_cache(maxsize=8)(self._solve_row)
+
+    @cached_property
+    def _row(self) -> Callable[[int, int, int], tuple[core.Solution, Balls]]:
+        """`_solve_row`, remembering the rows used last."""
+        return lru_cache(maxsize=8)(self._solve_row)
 
     def _solve_row(self, n: int, i: int, bits: int) -> tuple[core.Solution, Balls]:
         solution = core.Solution(self.heads[n].row(i), bits)
