@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from attnproofs.calculus.matching import Position, Values, differences, match, positions
+from attnproofs.calculus.matching import Position, Values, children, differences, match, positions
 from attnproofs.calculus.symbols import (
     Array,
     Axis,
@@ -457,9 +457,16 @@ class Proof:
 
     def _at(self, start: Term, goal: Term, path: tuple[int, ...]) -> Term | None:
         """Return `start` with the subterm of `goal` at `path`."""
-        ours = next((p for p in positions(self.ctx, start) if p.path == path), None)
-        theirs = next((p for p in positions(self.ctx, goal) if p.path == path), None)
+        ours, theirs = self._descend(start, path), self._descend(goal, path)
         return None if ours is None or theirs is None else ours.rebuild(theirs.term)
+
+    def _descend(self, t: Term, path: tuple[int, ...]) -> Position | None:
+        here: Position | None = self._root(t)
+        for length in range(1, len(path) + 1):
+            if here is None:
+                return None
+            here = next((p for p in children(here) if p.path == path[:length]), None)
+        return here
 
     def _either_way(
         self,

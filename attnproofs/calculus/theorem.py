@@ -191,7 +191,11 @@ class Theorem:
         }
 
     def proved(self) -> tuple[Proved, ...]:
-        """Replay the certificate in this process and return what was proved, part by part."""
+        """Return what the replay of the certificate in this process proved, part by part."""
+        return self._accepted
+
+    @cached_property
+    def _accepted(self) -> tuple[Proved, ...]:
         return self._replayed(self.built)
 
     def _replayed(self, built: tuple[Built, ...]) -> tuple[Proved, ...]:

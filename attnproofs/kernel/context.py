@@ -45,8 +45,9 @@ class Context:
     """
 
     __slots__ = (
+        "_inner",
         "_known",
-        "_memory",
+        "accepted",
         "differentiated",
         "facts",
         "level",
@@ -68,7 +69,7 @@ class Context:
         level: int = 0,
         differentiated: frozenset[str] = frozenset(),
         random: bool = False,
-        memory: dict[Any, Any] | None = None,
+        known: dict[Any, bool] | None = None,
     ) -> None:
         self.statement = statement
         self.facts = facts
@@ -78,10 +79,11 @@ class Context:
         self.level = level
         self.differentiated = differentiated
         self.random = random
-        # entailment depends on the statement and the facts alone; answers are kept for all
-        # contexts that come from one root, by their facts
-        self._memory = {} if memory is None else memory
-        self._known = self._memory.setdefault(facts, {})
+        # answers that are kept: entailments (they depend on the statement and the facts alone),
+        # terms found well formed here, and the contexts reached from here
+        self._known: dict[Any, bool] = {} if known is None else known
+        self.accepted: set[Term] = set()
+        self._inner: dict[Any, Context] = {}
 
     @classmethod
     def root(cls, statement: Statement, extra: tuple[Hypothesis, ...] = ()) -> Context:
@@ -100,19 +102,26 @@ class Context:
         relations = tuple(h for h in statement.hypotheses if h.relation is not None)
         return cls(statement, tuple(_split(facts)), relations + extra)
 
-    def _with(self, **changes: object) -> Context:
-        values: dict[str, object] = {
+    def _with(self, **changes: Any) -> Context:
+        values: dict[str, Any] = {
             "parent": self.parent,
             "variables": self.variables,
             "level": self.level,
             "differentiated": self.differentiated,
             "random": self.random,
-            "memory": self._memory,
+            "known": None if "facts" in changes else self._known,
         }
         facts = changes.pop("facts", self.facts)
         relations = changes.pop("relations", self.relations)
         values.update(changes)
-        return Context(self.statement, facts, relations, **values)  # type: ignore[arg-type]
+        return Context(self.statement, facts, relations, **values)
+
+    def _once(self, key: Any, make: Callable[[], Context]) -> Context:
+        """Return the context reached from here by `key`, made the first time."""
+        found = self._inner.get(key)
+        if found is None:
+            found = self._inner[key] = make()
+        return found
 
     def below(self, axis: Axis) -> tuple[Context, Index]:
         """Go below a binder over `axis`: return the context there and the index to open with."""
@@ -125,16 +134,23 @@ class Context:
             return ix.var(names[-1])
 
         i = fresh(axis)
-        facts = self.facts + tuple(range_facts(i, axis))
-        inner = self._with(
-            facts=facts, parent=self, variables=frozenset(names), level=self.level + len(names)
-        )
-        return inner, i
+
+        def make() -> Context:
+            return self._with(
+                facts=self.facts + tuple(range_facts(i, axis)),
+                parent=self,
+                variables=frozenset(names),
+                level=self.level + len(names),
+            )
+
+        return self._once(axis, make), i
 
     def given(self, conditions: Iterable[Cond]) -> Context:
         """Add conditions that hold at the position (guards)."""
         added = tuple(_split(conditions))
-        return self._with(facts=self.facts + added) if added else self
+        if not added:
+            return self
+        return self._once(("given", added), lambda: self._with(facts=self.facts + added))
 
     def citing(self, relations: tuple[Hypothesis, ...]) -> Context:
         """Add relations between reals that have been established."""
@@ -142,17 +158,21 @@ class Context:
 
     def below_expectation(self) -> Context:
         """Go below E."""
-        return self._with(random=True)
+        return self._once("E", lambda: self._with(random=True))
 
     def below_derivative(self, target: Term) -> Context:
         """Go below a derivative: a hypothesis about the symbol would have to hold nearby, too."""
         name = target[1]
-        kept = tuple(h for h in self.relations if name not in _mentioned(h))
-        return self._with(relations=kept, differentiated=self.differentiated | {name})
+
+        def make() -> Context:
+            kept = tuple(h for h in self.relations if name not in _mentioned(h))
+            return self._with(relations=kept, differentiated=self.differentiated | {name})
+
+        return self._once(("D", name), make)
 
     def in_statement(self, statement: Statement) -> Context:
         """Return this context for a statement that declares more."""
-        inner = self._with(memory={})
+        inner = self._with(known={})
         inner.statement = statement
         return inner
 
@@ -160,20 +180,15 @@ class Context:
         """Add that the index `name` lies in `axis`."""
         return self._with(facts=self.facts + tuple(range_facts(ix.var(name), axis)))
 
-    def accepted(self) -> set[Any]:
-        """Return the set of terms that have been found well formed here (see `wellformed.check`)."""
-        key = ("accepted", self.facts, self.differentiated, self.random, id(self.relations))
-        found = self._memory.setdefault(key, (set(), self.relations))  # the relations stay alive
-        terms: set[Any] = found[0]
-        return terms
-
     def rooted(self) -> Context:
         """Return this context as an outermost one: `outermost_for` stops here."""
-        return self._with(parent=None, variables=frozenset())
+        if self.parent is None:
+            return self
+        return self._once("rooted", lambda: self._with(parent=None, variables=frozenset()))
 
     def without_relations(self) -> Context:
         """Return this context without its relations between reals."""
-        return self._with(relations=())
+        return self._once("plain", lambda: self._with(relations=())) if self.relations else self
 
     def outermost_for(self, names: set[str]) -> Context:
         """Return the context outside all binders whose indices are not among `names`."""

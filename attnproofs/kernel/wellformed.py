@@ -36,10 +36,9 @@ def check(ctx: Context, t: Term, *, obligations: bool = True) -> None:
     if t[0] not in _REMEMBERED or not obligations:
         _check(ctx, t, obligations)
         return
-    accepted = ctx.accepted()
-    if t not in accepted:
+    if t not in ctx.accepted:
         _check(ctx, t, obligations)
-        accepted.add(t)
+        ctx.accepted.add(t)
 
 
 def _check(ctx: Context, t: Term, obligations: bool) -> None:
@@ -78,17 +77,24 @@ def _check(ctx: Context, t: Term, obligations: bool) -> None:
             _check_defined(ctx, t, obligations)
         case _:
             check(ctx, t[1], obligations=obligations)
-            if obligations and not ctx.absurd():
+            if obligations:
                 _check_function(ctx, t)
 
 
 def _check_function(ctx: Context, t: Term) -> None:
-    if t[0] == "inv" and not is_nonzero(ctx, t[1]):
-        raise Refused("a divisor may be zero: cannot show t != 0", t[1])
-    if t[0] == "log" and not is_positive(ctx, t[1]):
-        raise Refused("a logarithm needs a positive argument: cannot show 0 < t", t[1])
-    if t[0] == "sqrt" and not is_nonnegative(ctx, t[1]):
-        raise Refused("a square root needs a nonnegative argument: cannot show 0 <= t", t[1])
+    match t[0]:
+        case "inv":
+            shown, asked = is_nonzero(ctx, t[1]), "a divisor may be zero: cannot show t != 0"
+        case "log":
+            shown = is_positive(ctx, t[1])
+            asked = "a logarithm needs a positive argument: cannot show 0 < t"
+        case "sqrt":
+            shown = is_nonnegative(ctx, t[1])
+            asked = "a square root needs a nonnegative argument: cannot show 0 <= t"
+        case _:
+            return
+    if not shown and not ctx.absurd():
+        raise Refused(asked, t[1])
 
 
 def _declared(ctx: Context, name: str, kinds: tuple[str, ...]) -> Declared:
