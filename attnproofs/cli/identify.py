@@ -65,6 +65,8 @@ def _show(found: Any, profile: Any) -> None:
     count = len(conflicts)
     words = "no difference" if not count else f"{count} difference{'s' if count > 1 else ''}"
     console.print(Text(f"{kind}: {profile.name} ({profile.title}): {words}", "bold"))
+    if found.as_near and profile.name == found.nearest:
+        console.print(Text(f"as near: {', '.join(found.as_near)}"))
     for d in conflicts:
         question = CONVENTIONS[d.question]
         console.print()

@@ -57,6 +57,12 @@ class Identification:
         """The answer to `question`."""
         return self.observations[question].value
 
+    @property
+    def as_near(self) -> tuple[str, ...]:
+        """Other profiles at the same distance as the nearest one."""
+        best = self.distances[self.nearest]
+        return tuple(n for n, d in self.distances.items() if d == best and n != self.nearest)
+
     def differences(self, profile: str | Profile | None = None) -> list[Difference]:
         """Where the target departs from `profile` (the nearest one by default)."""
         return _differences(self.observations, load_profile(profile or self.nearest))
@@ -67,6 +73,7 @@ class Identification:
             "version": 1,
             "target": self.target,
             "nearest": self.nearest,
+            "as_near": list(self.as_near),
             "notes": list(self.notes),
             "conventions": {
                 name: {"value": o.value, "detail": o.detail, "probe": o.probe}
