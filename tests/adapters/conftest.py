@@ -36,8 +36,6 @@ def pytest_terminal_summary(terminalreporter):
     )
     if reasons:
         total = sum(reasons.values())
-        terminalreporter.write_line(
-            f"{total} tests of adapters skipped:"
-        )
+        terminalreporter.write_line(f"{total} tests of adapters skipped:")
         for reason, count in sorted(reasons.items()):
             terminalreporter.write_line(f"  {count:3d}  {reason}")

@@ -14,7 +14,7 @@ import pytest
 from attnproofs import adapters
 from attnproofs.adapters import numpy_attention as plain
 from attnproofs.contract.identify import identify
-from attnproofs.contract.profile import load_profile
+from attnproofs.contract.profile import CONVENTIONS, load_profile
 from attnproofs.errors import MissingDependency, TargetError
 
 NAMES = adapters.names()
@@ -51,6 +51,26 @@ ASKED = (
 
 #: Largest error against the same computation in float64, in the input's format.
 CLOSE = {"float64": 3e-7, "float32": 2e-6, "float16": 4e-3, "bfloat16": 3e-2}
+
+
+def _published():
+    """The tables of docs/conformance.md: adapter -> convention -> answer."""
+    found = {}
+    columns = []
+    for line in (
+        (Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8").splitlines()
+    ):
+        cells = [cell.strip(" *`") for cell in line.strip("|").split("|")]
+        if not line.startswith("|") or cells[0] == "---":
+            continue
+        if cells[0] == "adapter":
+            columns = cells[1:]
+        elif set(columns) <= set(CONVENTIONS):
+            found.setdefault(cells[0], {}).update(zip(columns, cells[1:], strict=True))
+    return found
+
+
+PUBLISHED = _published()
 
 
 def _format(name):
@@ -113,6 +133,9 @@ def test_is_identified_as_its_profile(name, load):
     best = min(found.distances.values())
     ties = [p for p, distance in found.distances.items() if distance == best]
     assert adapter.profile in ties, f"nearest {found.nearest}: {found.distances[found.nearest]}"
+    page = {q: "none" if a == "-" else a for q, a in PUBLISHED[name].items()}
+    page.pop("key_order")  # whether the last bit moves depends on the machine
+    assert {q: found.value(q) for q in page} == page, "run docs/make_conformance.py again"
     if name in MEASURED:
         assert " ".join(found.value(question) for question in ASKED) == MEASURED[name]
 

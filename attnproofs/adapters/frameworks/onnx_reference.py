@@ -60,11 +60,19 @@ def make(opset, session):
     return {"sdpa": sdpa, "weights": weights}
 
 
-def adapter(name, profile, functions, packages):
+def adapter(name, runs, profile, functions, packages):
     """One way to run the operator, as an adapter."""
     dtypes = ("float64", "float32", "float16")
-    return Adapter(name, f"ONNX operator Attention, {name}", profile, functions, dtypes, packages)
+    return Adapter(name, f"operator Attention in {runs}", profile, functions, dtypes, packages)
 
 
-ADAPTER = adapter("onnx-reference", "onnx-24", make(24, ReferenceEvaluator), ("onnx",))
-OPSET_23 = adapter("onnx-reference-23", "onnx-23", make(23, ReferenceEvaluator), ("onnx",))
+ADAPTER = adapter(
+    "onnx-reference", "onnx.reference, opset 24", "onnx-24", make(24, ReferenceEvaluator), ("onnx",)
+)
+OPSET_23 = adapter(
+    "onnx-reference-23",
+    "onnx.reference, opset 23",
+    "onnx-23",
+    make(23, ReferenceEvaluator),
+    ("onnx",),
+)

@@ -14,4 +14,5 @@ def session(model):
     )
 
 
-ADAPTER = adapter("onnxruntime", "onnxruntime", make(24, session), ("onnxruntime", "onnx"))
+RUNS = "onnxruntime.InferenceSession, opset 24"
+ADAPTER = adapter("onnxruntime", RUNS, "onnxruntime", make(24, session), ("onnxruntime", "onnx"))
