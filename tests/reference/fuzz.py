@@ -132,9 +132,18 @@ def case(seed: int, tiny: bool = False) -> tuple[tuple, dict, Counter]:
     if choice == 1:
         options["scale"] = float(rng.standard_normal())
     elif choice == 2:
-        options["scale"] = [0, 1, -1, 0.125, Fraction(1, 3), 1e-300, np.float32(0.1)][
-            rng.integers(7)
-        ]
+        scales = (
+            0,
+            1,
+            -1,
+            0.125,
+            Fraction(1, 3),
+            1e-300,
+            1e12,
+            np.float32(0.1),
+            Fraction(-(10**9), 7),
+        )
+        options["scale"] = scales[rng.integers(len(scales))]
     if rng.random() < 0.15:
         options["softcap"] = float(10.0 ** rng.uniform(-2, 3))
         kinds["softcap"] += 1
