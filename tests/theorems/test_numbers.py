@@ -335,6 +335,24 @@ def _() -> list[str]:
     return [scientific(64 * u / (1 - 64 * u), 1)]
 
 
+@figures("attention_error")
+def _() -> list[str]:
+    return ["=" + fixed(2 * mpmath.tanh(mpf(5) / 10**6) + mpf(2) ** -8, 5)]
+
+
+@figures("narrow_weights")
+def _() -> list[str]:
+    return [fixed(mpf(2) ** -8, 4), fixed(mpf(2) ** -11, 5)]
+
+
+@figures("finite_mask_rounding")
+def _() -> list[str]:
+    wide, narrow = 150 * log(2), 25 * log(2)
+    assert mpf(2) ** -149 == mpf(2) * mpf(2) ** -150
+    assert float(mpmath.floor(10000 - wide)) == 9896
+    return [fixed(wide, 2), r"\le9896", fixed(narrow, 2)]
+
+
 @pytest.mark.parametrize("id", FIGURES)
 def test_the_figures_of_the_worked_line(id: str) -> None:
     """Each figure, computed again, stands in the line in either language."""

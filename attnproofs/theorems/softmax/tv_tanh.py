@@ -193,6 +193,32 @@ def proof_values(p: Proof) -> None:
     )
 
 
+def values_loss(s: Scope) -> Claim:
+    moves(s)
+    v, low, high = bounded_values(s)
+    return le(-gain(s, lambda j: v[j]), (high - low) * tanh(s["h"] / 2))
+
+
+def proof_values_loss(p: Proof) -> None:
+    n, x, move, v, low, high, h = p["n s δ v L M h"]
+    moved = softmax(array(n, lambda l: x[l] + move[l]))
+    back = softmax(array(n, lambda l: x[l] + move[l] + -move[l]))
+    p.line(Sum(n, lambda j: v[j] * back[j]) - Sum(n, lambda j: v[j] * moved[j]), "ring")
+    p.le(
+        (high - low) * tanh(h / 2),
+        lemma(
+            (THEOREM, "values"),
+            s=array(n, lambda l: x[l] + move[l]),
+            δ=array(n, lambda l: -move[l]),
+            h=h,
+            n=n,
+            v=v,
+            L=low,
+            M=high,
+        ),
+    )
+
+
 def attained(s: Scope) -> Claim:
     h = s.scalar("h")
     moved = softmax(array(2, lambda l: ind(l.is_(1)) * h))
@@ -290,6 +316,13 @@ THEOREM = Theorem(
                 "en": "the output, for values between L and M",
                 "ko": "밸류가 L과 M 사이일 때의 출력",
             },
+            instance=between,
+        ),
+        Part(
+            values_loss,
+            proof_values_loss,
+            name="values_loss",
+            title={"en": "the output, downwards", "ko": "출력이 아래로 움직일 때"},
             instance=between,
         ),
         Part(
