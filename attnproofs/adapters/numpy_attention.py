@@ -220,14 +220,16 @@ def grad(
     """
     q, k, v, d_out = _wide(query), _wide(key), _wide(value), _wide(grad_out)
     out, p, _ = _attend(q, k, v, is_causal=is_causal)
+    kept = _kept(q.shape[-2], k.shape[-2], None, is_causal, None)
+    seen_by = kept.swapaxes(-1, -2)
     factor = q.dtype.type(_default_scale(q))
-    inner = (d_out * out).sum(-1, keepdims=True)  # (..., L, 1)
-    d_scores = p * (d_out @ v.swapaxes(-1, -2) - inner) * factor
-    d_query, d_key, d_value = (
-        d_scores @ k,
-        d_scores.swapaxes(-1, -2) @ q,
-        p.swapaxes(-1, -2) @ d_out,
-    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        inner = (d_out * out).sum(-1, keepdims=True)  # (..., L, 1)
+        d_weights = np.where(kept, d_out @ v.swapaxes(-1, -2), 0)
+        d_scores = p * (d_weights - inner) * factor
+    d_query = _mix(d_scores, kept, k)
+    d_key = _mix(d_scores.swapaxes(-1, -2), seen_by, q)
+    d_value = _mix(p.swapaxes(-1, -2), seen_by, d_out)
     return d_query.astype(query.dtype), d_key.astype(key.dtype), d_value.astype(value.dtype)
 
 

@@ -181,10 +181,11 @@ def constant_values(make: Make) -> Iterator[Case]:
 
 # ------------------------------------------------------------------ scale
 def _two_scores(make: Make, features: int, **keywords: Any) -> Case:
-    """One query, two keys, raw scores 0 and about the square root of the number of features."""
-    query, key = np.zeros((1, features)), np.zeros((2, features))
-    query[0, 0], key[1, 0] = 1.0, np.ceil(np.sqrt(features))
-    return case(make, query, key, np.eye(2), **keywords)
+    """Raw scores 0 and about the square root of the number of features; K is not square."""
+    keys = 3 if features == 2 else 2
+    query, key = np.zeros((1, features)), np.zeros((keys, features))
+    query[0, 0], key[-1, 0] = 1.0, np.ceil(np.sqrt(features))
+    return case(make, query, key, np.eye(keys), **keywords)
 
 
 @declare(
@@ -251,6 +252,11 @@ def _lattice_case(
         make.lattice(keys, width),
         **kw,
     )
+
+
+def apart(keys: int) -> int:
+    """A number of features that differs from the number of keys, so that K is not square."""
+    return 3 if keys == 2 else 2
 
 
 def _distinct(one: Case) -> bool:
@@ -458,7 +464,8 @@ def zero_scores_stay_visible(make: Make) -> Iterator[Case]:
         key[0] = 0.0
         yield case(make, np.ones((1, 1)), key, np.eye(n), attn_mask=mask)
     for _ in range(make.examples // 4):
-        n, e = make.size(2, 4), 2
+        n = make.size(2, 4)
+        e = apart(n)
         some = some_pattern(make, 1, n)
         yield case(
             make, make.lattice(1, e), make.lattice(n, e), np.eye(n), attn_mask=make.mask(some)
@@ -513,10 +520,11 @@ def _perturbed(make: Make, keep: Array, size: float, **kw: Any) -> Iterator[Case
         return
     j = int(columns[int(make.rng.integers(len(columns)))])
     queries, keys = keep.shape
-    query, key = make.lattice(queries, 2), make.lattice(keys, 2)
+    e = apart(keys)
+    query, key = make.lattice(queries, e), make.lattice(keys, e)
     value = make.lattice(keys, 2)
     key_, value_ = key.copy(), value.copy()
-    key_[j], value_[j] = size * make.lattice(2), size * (1 + np.abs(make.lattice(2)))
+    key_[j], value_[j] = size * make.lattice(e), size * (1 + np.abs(make.lattice(2)))
     yield case(make, query, key, value, changed={"key": key_, "value": value_}, **kw)
 
 
@@ -594,9 +602,9 @@ def additive_zero_mask(make: Make) -> Iterator[Case]:
         key = np.zeros((keys, 1))
         key[0] = 1.0
         yield case(make, np.ones((queries, 1)), key, np.eye(keys), attn_mask=mask)
-        yield case(
-            make, make.lattice(queries, 2), make.lattice(keys, 2), np.eye(keys), attn_mask=mask
-        )
+        e = apart(keys)
+        query = make.lattice(queries, e)
+        yield case(make, query, make.lattice(keys, e), np.eye(keys), attn_mask=mask)
 
 
 @declare(
@@ -617,7 +625,7 @@ def boolean_is_additive(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 2):
         queries, keys = make.size(1, 5), make.size(1, 6)
         keep = some_pattern(make, queries, keys)
-        yield _lattice_case(make, queries, keys, 2, 2, attn_mask=make.additive(keep))
+        yield _lattice_case(make, queries, keys, apart(keys), 2, attn_mask=make.additive(keep))
 
 
 @declare(
@@ -639,7 +647,7 @@ def additive_bias(make: Make) -> Iterator[Case]:
         queries, keys = make.size(1, 4), make.size(1, 5)
         keep = some_pattern(make, queries, keys)
         mask = make.additive(keep, make.lattice(queries, keys, high=2) / 2)
-        yield _lattice_case(make, queries, keys, 2, 2, attn_mask=mask)
+        yield _lattice_case(make, queries, keys, apart(keys), 2, attn_mask=mask)
 
 
 @declare(
@@ -728,9 +736,10 @@ def causal_no_future(make: Make) -> Iterator[Case]:
         n = make.size(2, 6)
         first = make.size(1, n - 1)
         size = make.pick(1.0, big)
-        query, key, value = make.lattice(n, 2), make.lattice(n, 2), make.lattice(n, 2)
+        e = apart(n)
+        query, key, value = make.lattice(n, e), make.lattice(n, e), make.lattice(n, 2)
         key_, value_ = key.copy(), value.copy()
-        key_[first:] = size * make.lattice(n - first, 2)
+        key_[first:] = size * make.lattice(n - first, e)
         value_[first:] = size * (1 + np.abs(make.lattice(n - first, 2)))
         yield case(make, query, key, value, changed={"key": key_, "value": value_}, is_causal=True)
 
@@ -992,7 +1001,7 @@ def zero_lengths(make: Make) -> Iterator[Case]:
     "cross_attention",
     "Queries and keys of different number, values of another width than the keys.",
     agrees,
-    about="scale scores rectangular",
+    about="scale scores rectangular square",
 )
 def rectangular(make: Make) -> Iterator[Case]:
     for queries, keys, e, width in ((2, 3, 1, 1), (3, 2, 2, 1), (1, 4, 2, 3), (4, 1, 3, 2)):
@@ -1043,8 +1052,9 @@ def query_rows(make: Make) -> Iterator[Case]:
 def duplicate_keys(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 4):
         keys, times = make.size(1, 3), make.size(2, 5)
-        key, value = make.lattice(keys, 2), make.lattice(keys, 2)
-        yield case(make, make.lattice(1, 2), np.tile(key, (times, 1)), np.tile(value, (times, 1)))
+        e = apart(keys * times)
+        key, value = make.lattice(keys, e), make.lattice(keys, 2)
+        yield case(make, make.lattice(1, e), np.tile(key, (times, 1)), np.tile(value, (times, 1)))
 
 
 @declare(
@@ -1056,9 +1066,9 @@ def duplicate_keys(make: Make) -> Iterator[Case]:
 )
 def key_offset(make: Make) -> Iterator[Case]:
     for offset in (1.0, -1.0, 10.0, -10.0, 100.0, -100.0):
-        key = np.array([[0.0, 1.0], [1.0, 0.0]]) + offset
-        yield case(make, np.ones((1, 2)), key, np.eye(2))
-        yield case(make, np.array([[1.0, 0.0]]), key, np.eye(2))
+        key = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]) + offset
+        yield case(make, np.ones((1, 2)), key, np.eye(3))
+        yield case(make, np.array([[1.0, 0.0]]), key, np.eye(3))
 
 
 @declare(
@@ -1071,9 +1081,9 @@ def key_offset(make: Make) -> Iterator[Case]:
 def convex_bounds(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 4):
         keys = make.size(1, 5)
-        yield case(
-            make, make.lattice(2, 2, high=3), make.lattice(keys, 2, high=3), make.lattice(keys, 1)
-        )
+        e = apart(keys)
+        query, key = make.lattice(2, e, high=3), make.lattice(keys, e, high=3)
+        yield case(make, query, key, make.lattice(keys, 1))
 
 
 # ------------------------------------------------------------------ NaN and infinity
@@ -1161,10 +1171,10 @@ def causal_value_nan(make: Make) -> Iterator[Case]:
     "transpose_product",
     "The result depends on the values, not on how they lie in memory.",
     agrees,
-    about="layout",
+    about="layout scale scores",
 )
 def memory_layout(make: Make) -> Iterator[Case]:
-    shapes = ((2, 2, 2, 2), (2, 3, 2, 3), (3, 2, 4, 5))
+    shapes = ((1, 3, 2, 2), (2, 3, 2, 3), (3, 2, 4, 5))
     for (queries, keys, e, width), layout in product(
         shapes, ("transposed", "strided", "reversed", "fortran", "guarded", "readonly")
     ):
