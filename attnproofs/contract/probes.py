@@ -108,6 +108,8 @@ class _Box:
     def __init__(self, function: Callable[..., Any], dtype: Any) -> None:
         self.function = function
         self.dtype = dtype
+        # a format of 8 bits may lack infinity, which a mask needs
+        self.mask_dtype = dtype if np.dtype(dtype).itemsize > 1 else np.float32
         self.axes = 4
         self.heads_axis = 1
         self.out_heads_axis = 1
@@ -193,7 +195,7 @@ class _Box:
         """The keyword that lets each row attend to `allowed` only, in the target's own polarity."""
         kept = np.asarray(allowed, bool)
         if self.allowed_kind == "additive":
-            mask = np.where(kept, 0, -np.inf).astype(self.dtype)
+            mask = np.where(kept, 0, -np.inf).astype(self.mask_dtype)
         else:
             mask = kept if self.allowed_kind == "bool" else ~kept
         return {"attn_mask": self.mask_shaped(mask)}
@@ -368,7 +370,7 @@ class _Probes:
         if self.unoffered("additive_mask", "attn_mask"):
             return None
         box = self.box
-        mask = np.array([[math.log(3), 0, -np.inf], [0, 0, 0]]).astype(box.dtype)
+        mask = np.array([[math.log(3), 0, -np.inf], [0, 0, 0]]).astype(box.mask_dtype)
         kept, outcome = box.attended(2, 3, attn_mask=box.mask_shaped(mask))
         if kept is None:
             return self.say("additive_mask", "none", outcome.error, outcome)
@@ -438,7 +440,7 @@ class _Probes:
             answer = "nan"
         elif (w == 0).all():
             answer = "zeros"
-        elif (w == w[0]).all() and abs(w[0] * cols - 1) < 0.01:
+        elif (w == w[0]).all() and abs(w[0] * cols - 1) < 0.1:
             answer = "uniform"
         elif plain.out is not None and np.allclose(w, plain.row[:cols], rtol=0.01):
             answer = "unmasked"
@@ -457,7 +459,7 @@ class _Probes:
         """Every key of row 0 at `lowest`."""
         if self.get("additive_mask") != "yes":
             return self.say(question, "none", "no additive masks")
-        mask = np.array([[lowest] * 3, [0] * 3]).astype(self.box.dtype)
+        mask = np.array([[lowest] * 3, [0] * 3]).astype(self.box.mask_dtype)
         options = {"attn_mask": self.box.mask_shaped(mask)}
         return self._empty_row(question, options, 2, 3)
 
@@ -467,7 +469,7 @@ class _Probes:
 
     def empty_row_finfo_min(self) -> None:
         """Every key of row 0 at the least finite number."""
-        self._empty_row_additive("empty_row_finfo_min", _least(self.box.dtype))
+        self._empty_row_additive("empty_row_finfo_min", _least(self.box.mask_dtype))
 
     def empty_row_causal(self) -> None:
         """Four queries, two keys, aligned at the bottom right: the first two see none."""
@@ -620,7 +622,7 @@ class _Probes:
             options = box.allow([[1, 1, 0], [1, 1, 0], [1, 1, 0]]) if offered else {}
         else:
             offered = self.get("additive_mask") == "yes"
-            mask = np.array([[0, 0, -np.inf]] * 3).astype(box.dtype)
+            mask = np.array([[0, 0, -np.inf]] * 3).astype(box.mask_dtype)
             options = {"attn_mask": box.mask_shaped(mask)}
         if not offered:
             return self.say(question, "none", "no such mask")
