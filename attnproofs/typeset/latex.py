@@ -7,10 +7,12 @@ every TeX distribution has; a fragment needs amsmath alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from attnproofs.errors import InputError
 from attnproofs.typeset.page import Page, Step
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose, word
@@ -24,6 +26,17 @@ _SIGNS = {
     "δ": r"$\delta$", "Δ": r"$\Delta$", "ε": r"$\varepsilon$", "κ": r"$\kappa$",
     "λ": r"$\lambda$", "μ": r"$\mu$", "π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$",
     "τ": r"$\tau$", "φ": r"$\varphi$", "ℓ": r"$\ell$", "≈": r"$\approx$", "∑": r"$\sum$",
+    "∘": r"$\circ$", "±": r"$\pm$", "⋅": r"$\cdot$", "∗": "$*$", "⊙": r"$\odot$",
+    "∅": r"$\emptyset$",
+    "∀": r"$\forall$", "∃": r"$\exists$", "∉": r"$\notin$", "⊆": r"$\subseteq$", "∧": r"$\land$",
+    "∨": r"$\lor$", "¬": r"$\lnot$", "≪": r"$\ll$", "≫": r"$\gg$", "≡": r"$\equiv$", "∼": r"$\sim$",
+    "∝": r"$\propto$", "←": r"$\leftarrow$", "↔": r"$\leftrightarrow$", "∫": r"$\int$",
+    "¹": "$^1$", "⁰": "$^0$", "⁵": "$^5$", "⁶": "$^6$", "⁷": "$^7$", "⁸": "$^8$", "⁹": "$^9$",
+    "⁻": "$^-$", "₀": "$_0$", "₁": "$_1$", "₂": "$_2$", "₃": "$_3$", "ᵢ": "$_i$", "ⱼ": "$_j$",
+    "ₖ": "$_k$", "¼": r"$\frac14$", "θ": r"$\theta$", "η": r"$\eta$", "ω": r"$\omega$",
+    "Γ": r"$\Gamma$", "Φ": r"$\Phi$", "Ω": r"$\Omega$", "Π": r"$\Pi$", "ψ": r"$\psi$",
+    "ν": r"$\nu$",
+    "′": "$'$", "\u00a0": "~", "‑": "-", "Ł": r"{\L}",
     "⟨": r"$\langle$", "⟩": r"$\rangle$", "…": r"\dots{}", "⇒": r"$\Rightarrow$",
     "“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
 }  # fmt: skip
@@ -40,7 +53,7 @@ def escape(text: str) -> str:
 
     Raises
     ------
-    ValueError
+    InputError
         When a sign has no LaTeX here: better loud than a missing glyph on paper.
 
     Examples
@@ -50,11 +63,35 @@ def escape(text: str) -> str:
     """
     parts = text.split("$")
     if len(parts) % 2 == 0:
-        raise ValueError(f"an odd number of dollar signs in {text!r}")
+        raise InputError(f"an odd number of dollar signs in {text!r}")
     out = []
     for k, part in enumerate(parts):
-        out.append(f"${part}$" if k % 2 else "".join(map(_sign, part)))
+        out.append(f"${''.join(map(_math_sign, part))}$" if k % 2 else "".join(map(_sign, part)))
     return "".join(out)
+
+
+def breakable(formula: str) -> str:
+    r"""Let a formula break between factors and after commas, where it is not inside braces.
+
+    TeX itself breaks at relations and signs only; here those stay the better places.
+
+    Examples
+    --------
+    >>> print(breakable(r"a\,b + \frac{c\,d}{e}"))
+    a\,\penalty600 b + \frac{c\,d}{e}
+    """
+    out, depth = [], 0
+    for token in re.findall(r"\\[A-Za-z]+|\\.|, |.", formula):
+        depth += {"{": 1, "}": -1}.get(token, 0)
+        out.append(token)
+        if not depth and token in ("\\,", ", "):
+            out.append("\\penalty600 ")
+    return "".join(out)
+
+
+def _math_sign(c: str) -> str:
+    """Return a character of an author's inline mathematics; signs become commands."""
+    return c if c.isascii() else _SIGNS.get(c, c).strip("$") + " "
 
 
 def _sign(c: str) -> str:
@@ -65,7 +102,7 @@ def _sign(c: str) -> str:
         return c
     if "\uac00" <= c <= "\ud7a3" or "\u4e00" <= c <= "\u9fff":
         return c
-    raise ValueError(f"no LaTeX is known for {c!r} (U+{ord(c):04X})")
+    raise InputError(f"no LaTeX is known for {c!r} (U+{ord(c):04X})")
 
 
 @cache
@@ -87,6 +124,8 @@ def _environment() -> Any:
         autoescape=False,
     )
     made.filters["e"] = escape
+    made.filters["breakable"] = breakable
+    made.filters["indexed"] = lambda text: re.sub(r'([!@|"])', r'"\1', text)
     return made
 
 

@@ -52,6 +52,12 @@ class Notation(Protocol):
     def fraction(self, above: str, below: str) -> str:
         """Write a quotient."""
 
+    def slash(self, above: str, below: str) -> str:
+        """Write a quotient on one line."""
+
+    def width(self, text: str) -> int:
+        """Estimate the width of markup, in letters."""
+
     def root(self, body: str) -> str:
         """Write a square root."""
 
@@ -140,6 +146,16 @@ class Latex:
         """Write a quotient."""
         return rf"\frac{{{above}}}{{{below}}}"
 
+    def slash(self, above: str, below: str) -> str:
+        """Write a quotient on one line."""
+        return rf"{above} \big/ {below}"
+
+    def width(self, text: str) -> int:
+        """Estimate the width of markup, in letters: commands count one, braces and signs none."""
+        text = re.sub(r"\\(?:operatorname|mathrm|Bigl|Bigr|lvert|rvert|,)", "", text)
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", text)
+        return len(re.sub(r"[{}_^\s]", "", re.sub(r"\\[A-Za-z]+", "x", text)))
+
     def root(self, body: str) -> str:
         """Write a square root."""
         return rf"\sqrt{{{body}}}"
@@ -211,6 +227,12 @@ class Text:
     def fraction(self, above: str, below: str) -> str:
         """Write a quotient."""
         return f"{above}/{below}"
+
+    slash = fraction
+
+    def width(self, text: str) -> int:
+        """Return the number of characters."""
+        return len(text)
 
     def root(self, body: str) -> str:
         """Write a square root."""
@@ -307,6 +329,15 @@ class Mathml:
     def fraction(self, above: str, below: str) -> str:
         """Write a quotient."""
         return f"<mfrac><mrow>{above}</mrow><mrow>{below}</mrow></mfrac>"
+
+    def slash(self, above: str, below: str) -> str:
+        """Write a quotient on one line."""
+        return self.row(above, "<mo>/</mo>", below)
+
+    def width(self, text: str) -> int:
+        """Return 0: a browser lets a wide formula scroll, so fractions stay stacked."""
+        del text
+        return 0
 
     def root(self, body: str) -> str:
         """Write a square root."""

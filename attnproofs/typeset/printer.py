@@ -22,6 +22,8 @@ from attnproofs.typeset.notations import NOTATIONS, Notation
 # what binds more tightly has the larger number
 OR, AND, COMPARE, ADD, MULTIPLY, POWER, ATOM = range(7)
 
+WIDE = 52  # letters in a numerator or denominator beyond which a fraction is not stacked
+
 
 class Piece(NamedTuple):
     """Markup with what is needed to put it into something larger.
@@ -35,6 +37,7 @@ class Piece(NamedTuple):
     tall: bool = False
     negative: bool = False  # printed without its leading minus sign
     minus_first: bool = False  # a sum whose text begins with a minus sign
+    slash: bool = False  # a quotient written on one line
 
 
 def bound_names(axis: ix.Axis) -> str:
@@ -394,7 +397,7 @@ class Printer:
             return only._replace(negative=negative or only.negative)
         texts = [
             self.wrapped(piece, MULTIPLY, last=position == len(pieces) - 1)
-            if not (piece.precedence == MULTIPLY and not to.stacked and position)
+            if not (piece.slash or (piece.precedence == MULTIPLY and not to.stacked and position))
             else self.wrapped(piece, POWER)
             for position, piece in enumerate(pieces)
         ]
@@ -427,9 +430,13 @@ class Printer:
         to = self.to
         top = self._product(above, scope) if above else Piece(to.number("1"))
         bottom = self._product(below, scope) if len(below) > 1 else self._term(below[0], scope)
-        if to.stacked:
+        if to.stacked and to.width(top.text) <= WIDE and to.width(bottom.text) <= WIDE:
             text = to.fraction(self.signed(top), self.signed(bottom))
             return Piece(text, MULTIPLY, tall=True)
+        if to.stacked:
+            # too wide for a line: on one level, where it can break
+            parts = self.wrapped(top, MULTIPLY, last=False), self.wrapped(bottom, POWER)
+            return Piece(to.slash(*parts), MULTIPLY, tall=True, slash=True)
         text = to.fraction(self.wrapped(top, MULTIPLY, last=False), self.wrapped(bottom, POWER))
         return Piece(text, MULTIPLY)
 

@@ -58,7 +58,7 @@ def defined(name, dimensions, arrays, indices):
 
 _LATEX = re.compile(
     r"(?P<skip>\\,|\s+)|\\(?:operatorname|mathrm)\{(?P<word>[A-Za-z\\_]+)\}"
-    r"|\\(?P<command>[A-Za-z]+)|(?P<number>\d+)|(?P<letter>[A-Za-z])|(?P<mark>[-+=<>^_{}()\[\],;:|'])"
+    r"|\\(?P<command>[A-Za-z]+)|(?P<number>\d+)|(?P<letter>[A-Za-z])|(?P<mark>[-+=<>^_{}()\[\],;:|'/])"
 )
 _GREEK = {"beta": "β", "mu": "μ", "kappa": "κ"}
 
@@ -80,6 +80,8 @@ def latex_tokens(text):
             if text[at] == "|":
                 tokens.append("|(" if command == "Bigl" else ")|")
                 at += 1
+        elif command == "big":
+            continue  # the slash follows
         elif command in ("lvert", "rvert"):
             tokens.append("|(" if command == "lvert" else ")|")
         elif command:
@@ -198,6 +200,11 @@ class Reader:
     def product(self):
         value = self.factor()
         while self.starts_factor():
+            if self.peek() == "/":
+                self.take()
+                divisor = self.factor()
+                value = value / divisor if divisor else Fraction(0)
+                continue
             if self.peek() == "\\cdot":
                 self.take()
             value *= self.factor()

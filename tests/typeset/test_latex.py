@@ -146,9 +146,9 @@ def test_the_book_has_every_theorem_chapter_rule_and_reference():
 def test_prose_is_escaped_and_unknown_signs_are_loud():
     """Special characters are printed; a sign without LaTeX is an error, not a hole on paper."""
     assert latex.escape("50 % of a_b & $x_1$ ≤ 2") == r"50 \% of a\_b \& $x_1$ $\le$ 2"
-    with pytest.raises(ValueError, match="no LaTeX is known for '☃'"):
+    with pytest.raises(InputError, match="no LaTeX is known for '☃'"):
         latex.escape("a ☃")
-    with pytest.raises(ValueError, match="odd number of dollar signs"):
+    with pytest.raises(InputError, match="odd number of dollar signs"):
         latex.escape("price: 5$")
 
 

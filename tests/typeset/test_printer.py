@@ -297,3 +297,13 @@ def test_a_bound_index_never_takes_a_name_in_use():
 
     assert printed.startswith(r"\sum_{m = 1}^{T}")
     assert r"\sum_{j = 1}^{T} Q_{mj}" in printed
+
+
+def test_wide_fractions_on_one_line_keep_their_meaning(monkeypatch):
+    """With every fraction counted as too wide to stack, terms still read back exactly."""
+    monkeypatch.setattr(printer_module, "WIDE", 3)
+
+    assert r"\big/" in Printer("latex").term(Random(1).term(1)) + Printer("latex").term(
+        ("mul", ("add", ("sym", "x"), ("sym", "beta")), ("inv", ("ent", "Q", (I, J))))
+    )
+    assert misread("latex", range(600)) == []
