@@ -43,7 +43,7 @@ _SIGNS = {
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&", "#": r"\#",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$",
-    "|": "$|$",
+    "|": r"\textbar{}",
 }  # fmt: skip
 _LAST_LATIN = "\u024f"
 
@@ -89,6 +89,11 @@ def breakable(formula: str) -> str:
     return "".join(out)
 
 
+def _indexed(text: str) -> str:
+    """Quote what makeindex reads as a sign of its own; a bar is left in mathematics only."""
+    return re.sub(r'([!@"])', r'"\1', text).replace("|", r"\vert ")
+
+
 def _math_sign(c: str) -> str:
     """Return a character of an author's inline mathematics; signs become commands."""
     return c if c.isascii() else _SIGNS.get(c, c).strip("$") + " "
@@ -125,7 +130,7 @@ def _environment() -> Any:
     )
     made.filters["e"] = escape
     made.filters["breakable"] = breakable
-    made.filters["indexed"] = lambda text: re.sub(r'([!@|"])', r'"\1', text)
+    made.filters["indexed"] = _indexed
     return made
 
 

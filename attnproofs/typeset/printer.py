@@ -22,7 +22,7 @@ from attnproofs.typeset.notations import NOTATIONS, Notation
 # what binds more tightly has the larger number
 OR, AND, COMPARE, ADD, MULTIPLY, POWER, ATOM = range(7)
 
-WIDE = 52  # letters in a numerator or denominator beyond which a fraction is not stacked
+WIDE = 38  # letters in a numerator or denominator beyond which a fraction is not stacked
 
 
 class Piece(NamedTuple):
