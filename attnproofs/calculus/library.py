@@ -367,6 +367,33 @@ _rounding_factor = define_recursive(
 )
 
 
+_rescaled_weight = define_recursive(
+    "rescaled_weight",
+    lambda s: [
+        s.dimension("b", least=0),
+        s.dimension("N", least=0),
+        s.scalar("x"),
+        s.tensor("m", span(0, s["N"])),
+        s.tensor("f", span(0, s["N"])),
+        s.tensor("r", span(0, s["N"])),
+    ],
+    lambda N, x, m, f, r: exp(x - m[0]) * f[0],
+    lambda before, b, N, x, m, f, r: (
+        ind(b + 1 <= N) * before * (exp(m[b] - m[b + 1]) * f[b + 1]) * r[b + 1]
+    ),
+)
+
+
+def rescaled_weight(b: Ix | int, x: Real, m: Array, f: Array, r: Array) -> Expr:
+    """Return the weight of a key of score x as computed through b rescales of the running maximum.
+
+    The shifts are ``m[0..b]``; ``f[t]`` is the factor that the t-th exponential is off by, and
+    ``r[t]`` that of the t-th multiplication.
+    """
+    N = m.size(0) - 1
+    return _rescaled_weight(b, N, x, m, f, r)  # type: ignore[no-any-return]
+
+
 def power(x: Real, k: Ix | int) -> Expr:
     """Return x to the natural number k, which may be symbolic."""
     return _power(k, x)  # type: ignore[no-any-return]

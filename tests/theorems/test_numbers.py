@@ -335,6 +335,11 @@ def _() -> list[str]:
     return [scientific(64 * u / (1 - 64 * u), 1)]
 
 
+@figures("online_error")
+def _() -> list[str]:
+    return [f"={16 * 2 + 15}", scientific(47 * mpf(2) ** -24, 1)]
+
+
 @figures("attention_error")
 def _() -> list[str]:
     return ["=" + fixed(2 * mpmath.tanh(mpf(5) / 10**6) + mpf(2) ** -8, 5)]
