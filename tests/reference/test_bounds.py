@@ -7,7 +7,7 @@ import pytest
 
 from attnproofs.errors import InputError
 from attnproofs.reference import attention
-from attnproofs.reference.bounds import allowance, judge, model, models
+from attnproofs.reference.bounds import allowance, judge, model, models, textbook
 from attnproofs.reference.emulate import Program, emulate, round_array
 from tests.reference.bound_fuzz import control_model
 from tests.reference.bound_power import SETTINGS, study
@@ -294,3 +294,18 @@ def test_merged_parts_need_their_own_declaration() -> None:
     offset = k + np.float32(1e4)  # a common offset of all scores spoils log-sum-exps only
     ratio = allowance(q, offset, v, model=split).terms["sums"] / plain
     assert ratio.max() > 10
+
+
+def test_a_unit_roundoff_is_a_model_too() -> None:
+    rng = np.random.default_rng(14)
+    q, k, v = (rng.standard_normal((n, 8)).astype("f4") for n in (4, 12, 12))
+    named = allowance(q, k, v, model="textbook(float32)")
+    number = allowance(q, k, v, model=f"textbook({2.0**-24})")
+    np.testing.assert_allclose(number.total, named.total, rtol=1e-6)
+    coarse = allowance(q, k, v, model=textbook(2.0**-14))
+    assert (coarse.total > 900 * named.total).all()
+    got = kernel(q, k, v)[0] * np.float32(1.001)
+    assert named.judge(got).rejected
+    assert coarse.judge(got).verdict == "CONSISTENT"
+    with pytest.raises(InputError, match="unit_roundoff: expected a number from"):
+        textbook(0.5)

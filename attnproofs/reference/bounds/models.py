@@ -46,6 +46,9 @@ class PrecisionModel:
     exact_products
         True when a product of two inputs is exact in the accumulator (bfloat16, float16 and
         8-bit inputs with float32 accumulation).
+    unit_roundoff
+        Unit roundoff of the accumulation where it is not that of its format: an accumulator that
+        keeps fewer bits, or a format that has no name here.
     dot_error
         Relative error of one dot product with respect to the sum of the absolute products, for
         accumulators whose design is not public; replaces the derived value, for both products.
@@ -110,6 +113,7 @@ class PrecisionModel:
     sum_of_stored: bool = False
     truncating: bool = False
     exact_products: bool = False
+    unit_roundoff: float | None = None
     dot_error: float | None = None
     exp_error: float = 6.0
     tanh_error: float = 16.0
@@ -142,6 +146,13 @@ class PrecisionModel:
             _whole("tile", self.tile, 1)
         if self.dot_error is not None:
             _at_least("dot_error", self.dot_error, 0)
+        if self.unit_roundoff is not None:
+            _at_least("unit_roundoff", self.unit_roundoff, 0)
+            if not 2.0**-53 <= self.unit_roundoff <= 0.25:
+                raise InputError(
+                    "unit_roundoff: expected a number from 2**-53 to 0.25, "
+                    f"got {self.unit_roundoff}"
+                )
         if self.exp_error * self.unit >= 1:
             raise InputError(
                 f"exp_error: {self.exp_error} units of {self.accumulate} is a relative error of 1 "
@@ -153,7 +164,8 @@ class PrecisionModel:
     @property
     def unit(self) -> float:
         """Unit roundoff of the accumulation (doubled when it truncates)."""
-        return get_format(self.accumulate).unit_roundoff * (2 if self.truncating else 1)
+        unit = self.unit_roundoff or get_format(self.accumulate).unit_roundoff
+        return unit * (2 if self.truncating else 1)
 
     @property
     def tiny(self) -> float:
@@ -288,7 +300,7 @@ def models() -> dict[str, PrecisionModel]:
     return dict(_models())
 
 
-def textbook(fmt: str = "float32", **parts: object) -> PrecisionModel:
+def textbook(fmt: str | float = "float32", **parts: object) -> PrecisionModel:
     """The two-pass algorithm with everything in one format.
 
     Scores by a dot product and one multiplication, subtraction of the row maximum, exponentials
@@ -297,7 +309,8 @@ def textbook(fmt: str = "float32", **parts: object) -> PrecisionModel:
     Parameters
     ----------
     fmt
-        The format, for instance ``"float32"``; ``FORMATS`` lists them.
+        A format by name, for instance ``"float32"``; or a unit roundoff, for arithmetic that has
+        no name here (its exponent range is then float64's).
     **parts
         Any attribute of `PrecisionModel` to be changed.
 
@@ -305,8 +318,16 @@ def textbook(fmt: str = "float32", **parts: object) -> PrecisionModel:
     --------
     >>> textbook("float16").unit == 2.0**-11
     True
+    >>> textbook(2.0**-14).name
+    'textbook(6.1e-05)'
     """
-    base = PrecisionModel(f"textbook({fmt})", input=fmt, accumulate=fmt, output=fmt)
+    if isinstance(fmt, str):
+        base = PrecisionModel(f"textbook({fmt})", input=fmt, accumulate=fmt, output=fmt)
+    else:
+        wide = "float64"
+        base = PrecisionModel(
+            f"textbook({fmt:.2g})", input=wide, accumulate=wide, output=wide, unit_roundoff=fmt
+        )
     return model(base, **parts)
 
 
@@ -316,7 +337,8 @@ def model(base: str | PrecisionModel, **parts: object) -> PrecisionModel:
     Parameters
     ----------
     base
-        A name from `models()`, ``"textbook(FORMAT)"``, or a model.
+        A name from `models()`, ``"textbook(FORMAT)"``, ``"textbook(U)"`` with a unit roundoff, or
+        a model.
     **parts
         Attributes of `PrecisionModel` to be changed.
 
@@ -353,7 +375,11 @@ def _named(name: str) -> PrecisionModel:
     if name in _models():
         return _models()[name]
     if name.startswith("textbook(") and name.endswith(")"):
-        return textbook(name[len("textbook(") : -1])
+        inside = name[len("textbook(") : -1]
+        try:
+            return textbook(float(inside))
+        except ValueError:
+            return textbook(inside)
     raise InputError(
         f"model: unknown precision model {name!r}; "
         f"expected one of {', '.join(_models())}, textbook(FORMAT)"
