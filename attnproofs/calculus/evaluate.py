@@ -613,20 +613,32 @@ def refute(
     digits: int = 50,
     tries: int = 200,
 ) -> Sample | None:
-    """Return an instance at which the claim fails, or None. Instances in range are preferred."""
+    """Return an instance at which the claim fails, or None.
+
+    Preferred are instances in range, at which both sides differ visibly where they should be equal.
+    """
     fallback: Sample | None = None
-    tries_left = 0
+    last = tries
     for seed in range(tries):
-        found = sample(statement, f"refute{seed}", digits=digits, given=given)
-        if not found.holds:
-            if not found.out_of_range:
-                return found
-            # an ill-shaped claim: look a little for sizes at which the shapes happen to agree
-            fallback = fallback or found
-            tries_left = seed + 5 if fallback is found else tries_left
-        if fallback is not None and seed >= tries_left:
+        if seed >= last:
             break
+        found = sample(statement, f"refute{seed}", digits=digits, given=given)
+        if found.holds:
+            continue
+        if not found.out_of_range and _visible(statement.claim.relation, found):
+            return found
+        if fallback is None:
+            # an ill-shaped claim: look a little for sizes at which the shapes happen to agree
+            fallback, last = found, seed + 6
     return fallback
+
+
+def _visible(relation: str, found: Sample) -> bool:
+    """Tell whether the sides of a false equality differ in their first digits."""
+    if relation != "=":
+        return True
+    lhs, rhs = _as_mpf(found.lhs), _as_mpf(found.rhs)
+    return bool(abs(lhs - rhs) > max(1, abs(lhs), abs(rhs)) / 10**4)
 
 
 def describe(values: Instance) -> str:
