@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from attnproofs.adapters.base import Adapter
 from attnproofs.errors import MissingDependency, TargetError
 
-__all__ = ["Adapter", "get", "installed", "names"]
+__all__ = ["Adapter", "get", "installed", "names", "requirement"]
 
 GROUP = "attnproofs.adapters"
 
@@ -65,6 +65,21 @@ def installed() -> tuple[str, ...]:
     """Names of the adapters whose framework is present, found without importing it."""
     ours = [name for name, (_, _, needs, _) in _BUILT_IN.items() if all(map(find_spec, needs))]
     return (*ours, *sorted(_third_party()))
+
+
+def requirement(name: str) -> str:
+    """What to install for an adapter: a requirement for pip, or the package that brought it.
+
+    Examples
+    --------
+    >>> requirement("flax-dpa")
+    'attnproofs[flax]'
+    """
+    if name in _BUILT_IN:
+        extra = _BUILT_IN[name][3]
+        return f"attnproofs[{extra}]" if extra else "attnproofs"
+    owner = _third_party()[name].dist
+    return owner.name if owner else "unknown"
 
 
 def get(name: str) -> Adapter:

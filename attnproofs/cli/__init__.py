@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "axioms": ("axioms", "Print what a theorem rests on."),
     "audit": ("audit", "Say which properties of attention a function has."),
     "identify": ("identify", "Say which conventions a function follows, and the nearest library."),
+    "adapters": ("adapters", "List the named targets, and how to install what is missing."),
     "profiles": ("profiles", "Print the declared conventions, or how two libraries differ."),
     "reproduce": ("reproduce", "Run a saved failure again: FIXED, FAILED or ERROR."),
     "check": ("check", "Confirm the claims by numbers, at 50 digits and more."),

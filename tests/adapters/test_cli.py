@@ -105,3 +105,15 @@ def test_diff_is_a_migration_guide():
     assert done.exit_code == 0
     assert "-> swap the axes of query, key and value: x.swapaxes(1, 2)" in done.output
     assert "agree wherever both are known" in _run("profiles", "diff", "jax", "jax").output
+
+
+def test_adapters_lists_what_is_there_and_what_installs_the_rest():
+    done = _run("adapters")
+    assert done.exit_code == 0 and "attnproofs[keras]" in done.output
+    data = {a["name"]: a for a in json.loads(_run("adapters", "--json").output)["adapters"]}
+    assert data["numpy-reference"] == {
+        "name": "numpy-reference",
+        "installed": True,
+        "requirement": "attnproofs",
+    }
+    assert data["mlx-sdpa"]["requirement"] == "attnproofs[mlx]"
