@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from attnproofs.contract.engine import MODES, Session, Settings, run_level
+from attnproofs.contract.known import Known, read_known
 from attnproofs.contract.profile import Profile, load_profile
 from attnproofs.contract.property import LEVELS
 from attnproofs.contract.report import Report
@@ -36,6 +38,8 @@ def audit(
     limit: float = 10.0,
     isolate: bool | None = None,
     first_only: bool = False,
+    precision: str = "",
+    known: str | Path | Known | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -68,6 +72,11 @@ def audit(
         False calls the function in this process instead of another.
     first_only
         Stop a level at its first violated property.
+    precision
+        Precision model of `attnproofs.reference.bounds` that accuracy is judged by, such as
+        ``fa2-bf16``; by default all arithmetic is taken to be in the data type of the inputs.
+    known
+        File of known differences (`attnproofs.contract.known`).
     store
         Where root causes are saved; nothing is saved by default.
     progress
@@ -93,6 +102,81 @@ def audit(
     >>> report.verdict, report.violated[0].theorem
     ('violated', 'qk_variance_scaled')
     """
+    prepared = prepare(
+        target,
+        level=level,
+        profile=profile,
+        variant=variant,
+        mode=mode,
+        examples=examples,
+        seed=seed,
+        dtypes=dtypes,
+        only=only,
+        skip=skip,
+        limit=limit,
+        isolate=isolate,
+        first_only=first_only,
+        precision=precision,
+        known=known,
+    )
+    found, levels, settings = prepared.target, prepared.levels, prepared.settings
+    report = Report(found.name, settings.profile.name, levels, seed, [], mode)
+    troubles = []
+    for one in levels:
+        session = Session(prepared.at_level(one), one, settings, store)
+        findings, trouble = run_level(session, progress)
+        report.findings.extend(findings)
+        report.saved.extend(session.replayed)
+        report.dtypes.extend(d for d in session.dtypes if d not in report.dtypes)
+        if trouble:
+            troubles.append(trouble)
+        if session.process.mode == "inline" and not trouble:
+            report.notes.append("the function was called in this process: it was not isolated")
+        if session.rank > 2 and not trouble and one != "softmax":
+            report.notes.append(f"level {one}: arrays need at least {session.rank} axes")
+    for entry in settings.known.unmatched(found.name):
+        report.notes.append(f"known difference {entry.property!r} matched no violation: remove it")
+    if troubles and len(troubles) == len(levels):
+        report.could_not_run = troubles[0]
+    elif troubles:
+        report.notes.extend(troubles)
+    return report
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What an audit was asked for, understood: target, levels and settings."""
+
+    target: Target
+    levels: list[str]
+    settings: Settings
+
+    def at_level(self, level: str) -> Target:
+        """The target's function of one level."""
+        if self.target.kind != "adapter":
+            return self.target
+        return replace(self.target, attribute=level)
+
+
+def prepare(
+    target: Callable[..., Any] | str | Target,
+    *,
+    level: str | None = None,
+    profile: str | Path | Profile | None = None,
+    variant: str = "",
+    mode: str = "default",
+    examples: int | None = None,
+    seed: int = 0,
+    dtypes: Sequence[str] = (),
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    limit: float = 10.0,
+    isolate: bool | None = None,
+    first_only: bool = False,
+    precision: str = "",
+    known: str | Path | Known | None = None,
+) -> Prepared:
+    """Check the options of `audit` and understand its target."""
     if level in _ALIASES or level in VARIANTS:
         level, variant = "sdpa", _ALIASES.get(str(level), str(level))
     variant = _ALIASES.get(variant, variant)
@@ -107,6 +191,10 @@ def audit(
     found = _target(target, level)
     chosen, levels, kinds = _conventions(found, level, profile, tuple(dtypes))
     check_names(only, skip)
+    if precision:
+        from attnproofs.reference.bounds import model
+
+        model(precision)
     settings = Settings(
         profile=chosen,
         mode=mode,
@@ -119,25 +207,10 @@ def audit(
         isolate=isolate,
         first_only=first_only,
         variant=variant,
+        precision=precision,
+        known=known if isinstance(known, Known) else read_known(known) if known else Known(),
     )
-    report = Report(found.name, chosen.name, levels, seed, [], mode)
-    troubles = []
-    for one in levels:
-        session = Session(_at_level(found, one), one, settings, store)
-        findings, trouble = run_level(session, progress)
-        report.findings.extend(findings)
-        report.dtypes.extend(d for d in session.dtypes if d not in report.dtypes)
-        if trouble:
-            troubles.append(trouble)
-        if session.process.mode == "inline" and not trouble:
-            report.notes.append("the function was called in this process: it was not isolated")
-        if session.rank > 2 and not trouble and one != "softmax":
-            report.notes.append(f"level {one}: arrays need at least {session.rank} axes")
-    if troubles and len(troubles) == len(levels):
-        report.could_not_run = troubles[0]
-    elif troubles:
-        report.notes.extend(troubles)
-    return report
+    return Prepared(found, levels, settings)
 
 
 def check_names(only: Sequence[str], skip: Sequence[str]) -> None:
@@ -171,13 +244,6 @@ def _target(target: Callable[..., Any] | str | Target, level: str | None) -> Tar
     if not callable(target):
         raise InputError(f"a target is a function or its name, not a {type(target).__name__}")
     return of_function(target)
-
-
-def _at_level(target: Target, level: str) -> Target:
-    """An adapter's function of one level."""
-    if target.kind != "adapter":
-        return target
-    return Target(target.name, target.kind, target.where, level)
 
 
 def _conventions(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnproofs.contract.case import Case, Violation
+from attnproofs.contract.known import Known
 from attnproofs.contract.process import TargetProcess
 from attnproofs.contract.profile import Profile
 from attnproofs.contract.properties import properties_of
@@ -31,7 +32,9 @@ from attnproofs.contract.property import (
     TargetFailed,
 )
 from attnproofs.contract.report import (
+    EQUIVALENT,
     HELD,
+    KNOWN,
     NOT_CLAIMED,
     NOT_COVERED,
     VIOLATED,
@@ -85,6 +88,8 @@ class Settings:
         type of the inputs.
     first_only
         Stop at the first violated property, for callers who want no more than a verdict.
+    known
+        Violations that are known, with a reason for each.
     """
 
     profile: Profile
@@ -99,6 +104,7 @@ class Settings:
     variant: str = ""
     precision: str = ""
     first_only: bool = False
+    known: Known = field(default_factory=Known)
 
     def chosen(self, name: str) -> bool:
         """Whether the property called `name` is to be run."""
@@ -123,6 +129,9 @@ class Session(Probe):
     optional: set[str] = field(default_factory=set)
     margin: float = -1.0
     making: Make | None = None
+    refused: tuple[Case, Violation] | None = None
+    failing: dict[str, Saved] = field(default_factory=dict)
+    replayed: list[tuple[str, str]] = field(default_factory=list)
     printed: int = 0
     grown: int = 0
     lost: int = 0
@@ -156,6 +165,7 @@ class Session(Probe):
     def _note(self, answer: dict[str, Any]) -> None:
         self.printed = max(self.printed, answer.get("printed", 0))
         self.grown = max(self.grown, answer.get("grown", 0))
+        self.lost += "grown" in answer
 
     def outputs(self, case: Case, args: dict[str, Any] | None = None) -> list[Array]:
         """The arrays that the target returns, heads before length."""
@@ -244,6 +254,13 @@ class Session(Probe):
             return trouble
         self._probe_keywords(answer["signature"])
         self._probe_dtypes()
+        if not self.dtypes:
+            text = "answers the plainest call once, and then no more"
+            self.refused = (
+                plain_case(self.level, self.make("plain"), self.variant)[0],
+                Violation("kind", text),
+            )
+            return f"{self.target.name} {text}"
         return ""
 
     def _check_signature(self, signature: dict[str, Any] | None) -> None:
@@ -297,6 +314,7 @@ class Session(Probe):
                     arrays = self.outputs(case)
                 except TargetFailed as failure:
                     text = f"{self.target.name} {failure.violation.message}"
+                    self.refused = self.refused or (case, failure.violation)
                     trouble = trouble or text + _hint(self.level, failure.violation)
                     if failure.violation.kind in ("hung", "died"):
                         return trouble
@@ -308,8 +326,31 @@ class Session(Probe):
                 ]
                 if not wrong:
                     return ""
+                shape = Violation("shape", wrong[0], wanted=repr(shapes[0]))
+                self.refused = self.refused or (case, shape)
                 trouble = trouble or f"{self.target.name} {wrong[0]}, for {_shapes(case)}"
         return trouble
+
+    def plain_held(self) -> Finding:
+        """The finding that a plain call works."""
+        return Finding(
+            property="plain_call",
+            level=self.level,
+            variant="",
+            theorem="shapes",
+            sentence="The plainest call returns arrays of the right shapes.",
+            status=HELD,
+            cases={self.dtypes[0]: 1} if self.dtypes else {},
+        )
+
+    def refusal(self) -> Finding:
+        """The finding that no plain call works."""
+        assert self.refused is not None
+        case, violation = self.refused
+        code = self._code(case, violation, "")
+        return replace(
+            self.plain_held(), status=VIOLATED, violation=violation, case=case, code=code
+        )
 
     def _accepts(self, case: Case, shape: tuple[int, ...] | None = None) -> bool:
         """Whether a call returns arrays at all (of the shape given)."""
@@ -397,6 +438,33 @@ class Session(Probe):
             if self.making is not None:
                 self.making.best = case
 
+    # -------------------------------------------------------------- saved failures
+    def rerun_saved(self) -> None:
+        """Judge this target's saved failures first; forget those that are fixed."""
+        if self.store is None:
+            return
+        entries = {p.id: p for p in properties_of(self.level)}
+        for saved in self.store.all():
+            mine = (saved.target, saved.level, saved.profile) == (
+                self.target,
+                self.level,
+                self.profile.name,
+            )
+            if not mine or saved.property not in entries or saved.variant != self.variant:
+                continue
+            if saved.dtype not in self.dtypes or not self.settings.chosen(saved.property):
+                continue
+            self.dtype = saved.dtype
+            violation, unable = self.judge(entries[saved.property], saved.case)
+            if unable:
+                continue
+            if violation is None:
+                self.store.remove(saved.id)
+                self.replayed.append((saved.id, "FIXED"))
+            else:
+                self.failing.setdefault(saved.property, saved)
+                self.replayed.append((saved.id, "FAILED"))
+
     # -------------------------------------------------------------- judging
     def run(self, entry: Property, causes: list[tuple[Property, Finding]]) -> Finding:
         """Run one property and say what became of it."""
@@ -412,9 +480,15 @@ class Session(Probe):
         if not self._applies(entry):
             return replace(blank, reason=self._variant_reason(entry))
         if absent:
+            harmless = entry.harmless_without & set(absent)
+            if harmless and entry.needs - harmless <= self.claims:
+                reason = f"no keyword {min(harmless)}: it could change nothing, by {entry.theorem}"
+                return replace(blank, status=EQUIVALENT, reason=reason)
             return replace(blank, reason=_absent(absent))
         if self.lost >= PATIENCE:
-            return replace(blank, status=NOT_COVERED, reason=f"{self.lost} calls hung or died")
+            return replace(
+                blank, status=NOT_COVERED, reason=f"{self.lost} calls hung, died or used up memory"
+            )
         cases: dict[str, int] = {}
         refused, margin = 0, -1.0
         for dtype in self._kinds(entry):
@@ -442,7 +516,19 @@ class Session(Probe):
                 return replace(blank, reason="in none of the data types that are tried")
             why = f"profile {self.profile.name} leaves this open"
             return replace(blank, status=NOT_COVERED, reason=why)
-        return replace(blank, status=HELD, cases=cases, margin=margin if margin >= 0 else None)
+        if entry.id in self.failing:
+            saved = self.failing[entry.id]
+            self.dtype = saved.dtype
+            violation, _ = self.judge(entry, saved.case)
+            if violation is not None:
+                found = replace(blank, status=VIOLATED, cases=cases, dtype=saved.dtype)
+                return self._explain(entry, found, saved.case, violation, causes)
+        held = replace(blank, status=HELD, cases=cases, margin=margin if margin >= 0 else None)
+        if entry.oddity is not None:
+            self.dtype = next(iter(cases))
+            if oddity := entry.oddity(self, self.make(entry.id)):
+                return replace(held, status=EQUIVALENT, reason=f"{oddity}, by {entry.theorem}")
+        return held
 
     def _kinds(self, entry: Property) -> tuple[str, ...]:
         """Data types to try; what sdpa lends to another level is tried in the first one only."""
@@ -501,6 +587,9 @@ class Session(Probe):
             case, violation = self._smallest(entry, case, violation)
             case, violation = self._confirm(entry, case, violation)
         found = self._finish(entry, found, case, violation)
+        if reason := self.settings.known.reason(self.target.name, self.level, entry.id):
+            # what is known explains nothing else: another fault must not hide behind it
+            return replace(found, status=KNOWN, reason=reason)
         causes.append((entry, found))
         return found
 
@@ -533,15 +622,14 @@ class Session(Probe):
         text = f"{violation.message}, but only after other calls: alone the same call is right"
         return case, replace(violation, kind="unstable", message=text)
 
-    def _finish(self, entry: Property, found: Finding, case: Case, violation: Violation) -> Finding:
-        """Add the counterexample, its code and its id; save it."""
-        identifier = identify_failure(self.target, self.level, entry.id, self.dtype, case)
+    def _code(self, case: Case, violation: Violation, identifier: str) -> str:
+        """A counterexample as code to paste, in the axis order of the target."""
         given = replace(
             case,
             args=self.arguments(case.args),
             changed=self.arguments(case.changed),
         )
-        code = snippet(
+        return snippet(
             self.target,
             self.level,
             given,
@@ -550,8 +638,15 @@ class Session(Probe):
             output_layout=self.profile.output_layout if self.rank == 4 else "BHLD",
             identifier=identifier,
         )
-        found = replace(found, violation=violation, case=case, code=code, id=identifier)
+
+    def _finish(self, entry: Property, found: Finding, case: Case, violation: Violation) -> Finding:
+        """Add the counterexample, its code and its id; save it."""
+        identifier = ""
         if self.store is not None and not found.because_of:
+            identifier = identify_failure(self.target, self.level, entry.id, self.dtype, case)
+        code = self._code(case, violation, identifier)
+        found = replace(found, violation=violation, case=case, code=code, id=identifier)
+        if self.store is not None and identifier:
             self.store.save(
                 Saved(
                     id=identifier,
@@ -577,9 +672,9 @@ def run_level(
     with session.process:
         trouble = session.learn()
         if trouble:
-            blank = [_unreached(p, session.level, trouble) for p in entries]
-            return blank, trouble
-        findings: list[Finding] = []
+            return [session.refusal(), *(_unreached(p, session.level) for p in entries)], trouble
+        session.rerun_saved()
+        findings: list[Finding] = [session.plain_held()]
         causes: list[tuple[Property, Finding]] = []
         for number, entry in enumerate(entries):
             if progress is not None:
@@ -591,7 +686,7 @@ def run_level(
     return findings, ""
 
 
-def _unreached(entry: Property, level: str, trouble: str) -> Finding:
+def _unreached(entry: Property, level: str) -> Finding:
     """A property that was not reached because no plain call worked."""
     return Finding(
         property=entry.id,

@@ -203,6 +203,10 @@ class Property:
         Whether it judges by the precision model rather than by the coarsest arithmetic.
     anywhere
         Whether it applies to every variant of its level.
+    harmless_without
+        Keywords whose absence the theorem proves harmless: the verdict is then *equivalent*.
+    oddity
+        Looks for something odd that the theorem proves harmless, and names it.
     """
 
     id: str
@@ -218,6 +222,8 @@ class Property:
     dtypes: tuple[str, ...] = ("float64", "float32", "float16")
     accuracy: bool = False
     anywhere: bool = False
+    harmless_without: frozenset[str] = frozenset()
+    oddity: Callable[[Probe, Make], str] | None = None
 
 
 REGISTRY: dict[str, list[Property]] = {level: [] for level in LEVELS}
@@ -236,6 +242,8 @@ def declare(
     dtypes: tuple[str, ...] = ("float64", "float32", "float16"),
     accuracy: bool = False,
     anywhere: bool = False,
+    harmless_without: str = "",
+    oddity: Callable[[Probe, Make], str] | None = None,
     name: str = "",
 ) -> Register:
     """Register a generator of cases, named like the property, as a property of `level`."""
@@ -255,12 +263,21 @@ def declare(
             dtypes=dtypes,
             accuracy=accuracy,
             anywhere=anywhere,
+            harmless_without=frozenset(harmless_without.split()),
+            oddity=oddity,
         )
         assert entry.id not in {p.id for p in REGISTRY[level]}, entry.id
         REGISTRY[level].append(entry)
         return cases
 
     return register
+
+
+def real(array: Array) -> Array:
+    """The numbers as float64; a complex number with an imaginary part counts as NaN."""
+    if array.dtype.kind != "c":
+        return array.astype(np.float64)
+    return np.where(array.imag == 0, array.real, np.nan).astype(np.float64)
 
 
 def compare(
@@ -272,7 +289,7 @@ def compare(
     output: int = 0,
     what: str = "the output",
     second: bool = False,
-    dominates: str = "",
+    parts: dict[str, Array] | None = None,
 ) -> Violation | None:
     """The worst element that is further from `expected` than allowed, if there is one.
 
@@ -286,7 +303,7 @@ def compare(
             output=output,
             wanted=repr(tuple(int(n) for n in expected.shape)),
         )
-    wide = got.astype(np.float64) if got.dtype.kind != "c" else got.real.astype(np.float64)
+    wide = real(got)
     with np.errstate(all="ignore"):
         off = np.abs(wide - expected)
         right = (off <= allowance) | (wide == expected) | (np.isnan(wide) & np.isnan(expected))
@@ -308,8 +325,14 @@ def compare(
         got=float(wide[index]),
         allowed=there,
         second=second,
-        dominates=dominates,
+        dominates=_largest(parts or {}, index, expected.shape) if there > 0 else "",
     )
+
+
+def _largest(parts: dict[str, Array], index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """Name of the largest term of an allowance at one element."""
+    sizes = {name: float(np.broadcast_to(part, shape)[index]) for name, part in parts.items()}
+    return max(sizes, key=lambda name: sizes[name]) if sizes else ""
 
 
 def _subscript(index: tuple[int, ...]) -> str:

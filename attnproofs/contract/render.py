@@ -31,14 +31,14 @@ _STYLE = {
 SHOWN = 5
 
 
-def text(report: Report, width: int = 100) -> str:
+def text(report: Report, width: int = 100, *, verbose: bool = False) -> str:
     """The report as plain text."""
     from io import StringIO
 
     from rich.console import Console
 
     console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False)
-    show(report, console)
+    show(report, console, verbose=verbose)
     written: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in written.splitlines()) + "\n"
 
@@ -82,13 +82,12 @@ def show(report: Report, console: Console, *, verbose: bool = False) -> None:
         console.print()
         _show_all(report, console, Table, Text)
     console.print()
-    console.print(_last_line(report), style=_STYLE.get(report.verdict, "bold red"))
+    console.print(last_line(report), style=_STYLE.get(report.verdict, "bold red"))
 
 
 def _show_cause(report: Report, f: Finding, number: int, console: Console) -> None:
     """One root cause with its counterexample and what follows from it."""
     from rich.padding import Padding
-    from rich.syntax import Syntax
     from rich.text import Text
 
     level = f" ({f.level})" if len(report.levels) > 1 else ""
@@ -101,29 +100,21 @@ def _show_cause(report: Report, f: Finding, number: int, console: Console) -> No
     assert v is not None
     body.append(f"Found: {v.message}")
     if v.kind == "differs" and v.allowed is not None:
-        if v.allowed == 0:
-            body.append(
-                "Allowed error: 0, since no kept value is other than zero"
-                if v.expected == 0
-                else "Allowed error: 0"
-            )
-        else:
-            line = f"Allowed error: {v.allowed:.3g}"
-            if v.dominates:
-                line += f", dominated by {v.dominates}"
-            body.append(line)
+        line = f"Allowed error: {v.allowed:.3g}"
+        if v.allowed == 0 and v.expected == 0:
+            line += ": no kept value is other than zero"
+        elif v.dominates:
+            line += f", most of it for the rounding of {v.dominates}"
+        body.append(line)
     console.print(Padding(Text("\n".join(body)), (0, 0, 0, 3)))
     if f.code:
-        console.print(Padding(Text("Paste to see it:"), (1, 0, 0, 3)))
-        if console.is_terminal:
-            console.print(
-                Padding(Syntax(f.code, "python", theme="ansi_dark", word_wrap=True), (0, 0, 0, 3))
-            )
-        else:
-            for line in f.code.splitlines():
-                console.print("    " + line, soft_wrap=True, highlight=False, markup=False)
+        console.print("   Paste to see it:\n")
+        for line in f.code.splitlines():
+            # neither indented nor wrapped: it is to run when it is pasted
+            console.print(Text(line, "bold"), soft_wrap=True)
+        console.print()
     if f.id:
-        console.print(f"   attnproofs reproduce {f.id}", highlight=False)
+        console.print(f"   Saved: attnproofs reproduce {f.id}", highlight=False)
     follows = [
         g.property for g in report.violated if g.because_of == f.property and g.level == f.level
     ]
@@ -169,7 +160,8 @@ def _show_all(report: Report, console: Console, Table: Any, Text: Any) -> None:
     console.print(table)
 
 
-def _last_line(report: Report) -> str:
+def last_line(report: Report) -> str:
+    """The verdict in one line."""
     if report.could_not_run:
         return f"could not run: {report.could_not_run}"
     if report.causes:

@@ -203,6 +203,23 @@ class Report:
         """The JSON form as text."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
 
+    def html(self) -> str:
+        """One self-contained HTML page."""
+        from attnproofs.contract.page import page
+
+        return page(self)
+
+    def junit(self) -> str:
+        """JUnit XML."""
+        from attnproofs.contract.junit import junit
+
+        return junit(self)
+
+    def _repr_html_(self) -> str:
+        from attnproofs.contract.page import page
+
+        return page(self, whole=False)
+
     def __str__(self) -> str:
         from attnproofs.contract.render import text
 

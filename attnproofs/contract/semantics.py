@@ -10,7 +10,7 @@ size is seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ class Expected:
     """Expected output, weights and log-sum-exp, with allowances of the same shapes.
 
     `judged` and `row_judged` are False where the mathematics gives no finite answer (a kept entry
-    is NaN or infinite) or the profile leaves the row open.
+    is NaN or infinite) or the profile leaves the row open. `parts` are the terms that the
+    allowance of the output is made of.
     """
 
     output: Array
@@ -48,6 +49,7 @@ class Expected:
     lse_allowance: Array
     row_judged: Array
     keep: Array
+    parts: dict[str, Array] = field(default_factory=dict)
 
 
 def decode_mask(mask: Any, profile: Profile) -> tuple[Array, Array]:
@@ -220,9 +222,14 @@ def _attention(args: dict[str, Any], profile: Profile, unit: float, alibi: bool)
     by_range = np.tanh(h_max / 2) * (first.high - first.low)
     by_weight = inflate * (moved @ size_v + moved.sum(-1, keepdims=True) * np.abs(output))
     t = np.minimum(by_range, by_weight) if drop is None and sink is None else by_weight
-    b = t + x * (np.abs(output) + t) + (1 + x) * g * np.minimum(largest, spread + t)
-    tiny = kept * 2.0**-24 * largest
-    allowance = np.where(largest > 0, b + unit * (np.abs(output) + b) + tiny, 0.0)
+    parts = {
+        "scores": t,
+        "sums": x * (np.abs(output) + t),
+        "weights": (1 + x) * g * np.minimum(largest, spread + t),
+    }
+    b = sum(parts.values())
+    parts["output"] = unit * (np.abs(output) + b) + kept * 2.0**-24 * largest
+    allowance = np.where(largest > 0, b + parts["output"], 0.0)
 
     row_ok = np.asarray((np.isfinite(scores) & np.isfinite(error) & finite) | ~keep)
     judged_rows: Array = np.asarray(row_ok.all(-1))
@@ -246,6 +253,7 @@ def _attention(args: dict[str, Any], profile: Profile, unit: float, alibi: bool)
         lse_allowance=lse_allow,
         row_judged=judged_rows,
         keep=keep,
+        parts=parts,
     )
 
 

@@ -57,7 +57,8 @@ def snippet(
     ):
         lines.insert(0, "import ml_dtypes")
     size = sum(v.size for v in case.args.values() if isinstance(v, np.ndarray))
-    if size > LONGEST:
+    saved = size > LONGEST and bool(identifier)
+    if saved:
         lines += [
             "from attnproofs.contract.store import load_case",
             f"case = load_case({identifier!r})",
@@ -66,8 +67,7 @@ def snippet(
     rest = [n for n in case.args if n not in positional]
     for name in [*positional, *rest]:
         if isinstance(case.args[name], np.ndarray):
-            big = size > LONGEST
-            source = f"case.args[{name!r}]" if big else literal(case.args[name])
+            source = f"case.args[{name!r}]" if saved else literal(case.args[name])
             lines.append(f"{name} = {source}")
             if name in case.layouts:
                 lines.append(LAYOUT_SOURCE[case.layouts[name]].format(name))
@@ -78,7 +78,7 @@ def snippet(
         (positional, rest),
         limit=limit,
         output_layout=output_layout,
-        big=size > LONGEST,
+        big=saved,
     )
     return "\n".join(lines) + "\n"
 
@@ -92,6 +92,16 @@ def _call(case: Case, positional: list[str], rest: list[str], renamed: dict[str,
             f"{name}={renamed.get(name, name) if isinstance(value, np.ndarray) else literal(value)}"
         )
     return f"attention({', '.join(inside)})"
+
+
+def _brief(violation: Violation) -> float:
+    """The allowance in three digits, rounded up, where that does not excuse the error."""
+    allowed = float(violation.allowed or 0.0)
+    rounded = float(f"{allowed * 1.005:.3g}")
+    got, expected = violation.got, violation.expected
+    if got is None or expected is None or abs(got - expected) <= rounded:
+        return allowed
+    return rounded
 
 
 def _verdict(
@@ -110,6 +120,17 @@ def _verdict(
     turned = output_layout == "BLHD"
     pick = f"[{violation.output}]" if level in TUPLES else ""
     kind = violation.kind
+    if kind == "unequal" and case.changed:
+        renamed = {name: f"{name}_other" for name in case.changed if name in case.args}
+        other = {**case.args, **case.changed}
+        lines = [f"{renamed[n]} = {literal(case.changed[n])}" for n in renamed]
+        after = _call(Case(other), positional, rest, renamed)
+        return [
+            *lines,
+            f"first = np.copy({call}{pick})",
+            after,
+            f"assert np.array_equal(first, {call}{pick}), 'another answer after another call'",
+        ]
     if kind == "unequal":
         return [
             f"answers = {{np.asarray({call}).tobytes() for _ in range({case.times})}}",
@@ -161,8 +182,6 @@ def _verdict(
     lines.append(f"got = float(got{index})")
     if np.isnan(expected):
         return [*lines, "assert np.isnan(got), f'got {got}, expected NaN'"]
-    lines.append(f"expected, allowed = {wanted}, {number(float(violation.allowed or 0.0))}")
-    lines.append(
-        "assert abs(got - expected) <= allowed, f'got {got}, expected {expected} within {allowed}'"
-    )
+    lines.append(f"expected, allowed = {wanted}, {number(_brief(violation))}")
+    lines.append("assert abs(got - expected) <= allowed, (got, expected, allowed)")
     return lines

@@ -28,6 +28,10 @@ BATCH_SECONDS = 2.0
 LAYOUTS = ("C", "fortran", "transposed", "strided", "reversed", "guarded", "stride0", "readonly")
 
 
+#: Repeated calls stop when they have left so many bytes behind.
+GROWTH_LIMIT = 256 << 20
+
+
 def laid_out(array: Array, layout: str) -> Array:
     """The same values in another memory layout.
 
@@ -125,14 +129,15 @@ class Server:
         }
 
     def _batch(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Answer calls until a moment has passed; a slow target (a compiler) gets fewer at a time.
+        """Answer calls until a moment has passed or much memory is gone.
 
-        What is left is asked again one by one, each with the time limit to itself.
+        A slow target (a compiler) gets fewer at a time: what is left is asked again one by one,
+        each with the time limit to itself.
         """
-        answers, start = [], time.monotonic()
+        answers, start, memory = [], time.monotonic(), resident()
         for one in calls:
             answers.append(self._call(one))
-            if time.monotonic() - start > BATCH_SECONDS:
+            if time.monotonic() - start > BATCH_SECONDS or resident() - memory > GROWTH_LIMIT:
                 break
         return answers
 
@@ -141,16 +146,18 @@ class Server:
         first = self._call(request)
         differing = None
         start = resident()
-        half = start
+        half = end = start
         for count in range(1, request["times"]):
             again = self._call(request)
-            if count == request["times"] // 2:
-                half = resident()
+            half, end = (end if count == request["times"] // 2 else half), resident()
+            if end - start > GROWTH_LIMIT:
+                half = start + (end - start) // 2
+                break
             if differing is None and not _same(first, again):
                 differing = {"call": count + 1, "answer": again}
                 if not request.get("to_the_end"):
                     break
-        return {"first": first, "differing": differing, "memory": [start, half, resident()]}
+        return {"first": first, "differing": differing, "memory": [start, half, end]}
 
 
 def _argument(value: Any, layout: str) -> Any:
@@ -176,6 +183,8 @@ def _outputs(result: Any) -> tuple[list[Array], str]:
         return [np.asarray(item) for item in result], "tuple"
     if _is_array(result):
         return [np.asarray(result)], "array"
+    if isinstance(result, np.ndarray):
+        return [], "array of objects"
     return [], type(result).__name__
 
 

@@ -29,6 +29,11 @@ def properties_of(level: str) -> list[Property]:
     return list(own)
 
 
+#: Findings that come from watching all calls rather than from cases of their own.
+WATCHED = ("plain_call", "prints_little", "keeps_no_memory")
+
+
 def all_names() -> list[str]:
     """Names of all properties, without repetition."""
-    return list(dict.fromkeys(p.id for level in REGISTRY for p in REGISTRY[level]))
+    names = dict.fromkeys(p.id for level in REGISTRY for p in REGISTRY[level])
+    return [*WATCHED, *names]

@@ -15,7 +15,7 @@ import numpy as np
 
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.properties.sdpa import case
-from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, declare
+from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, declare, real
 from attnproofs.contract.semantics import alibi_slopes, decode_mask, default_scale, spread_heads
 from attnproofs.contract.wire import Array
 
@@ -69,7 +69,7 @@ def judged_output(
     if got.shape != shape:
         message = f"{what} has shape {got.shape}, expected {shape}"
         return Violation("shape", message, output=number, wanted=repr(shape))
-    wide = got.astype(np.float64)
+    wide = real(got)
     options = exact_options(args, probe)
     result = judge(query, key, value, wide, model=probe.precision(), quantity=quantity, **options)
     worst = result.worst

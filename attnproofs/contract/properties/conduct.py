@@ -110,6 +110,11 @@ def _plain_cases(level: str, make: Make) -> Iterator[Case]:
         yield plain_case(level, make, make.variant, sizes=(queries, keys))[0]
 
 
+def _doubled(args: dict[str, Any]) -> dict[str, Any]:
+    """The same shapes with other numbers."""
+    return {n: 2 * a for n, a in args.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"}
+
+
 def no_change_of_answer(probe: Probe, one: Case) -> Violation | None:
     """The same call again and again gives the same answer, bit for bit."""
     answer = probe.repeat(one, one.times)
@@ -117,6 +122,16 @@ def no_change_of_answer(probe: Probe, one: Case) -> Violation | None:
         return None
     count = answer["differing"]["call"]
     return Violation("unequal", f"call {count} with the same arguments gives another answer")
+
+
+def no_trace_of_others(probe: Probe, one: Case) -> Violation | None:
+    """A call gives the same answer, bit for bit, after another call as before it."""
+    first = probe.outputs(one)
+    probe.outputs(one, one.second())
+    again = probe.outputs(one)
+    if [(a.shape, a.tobytes()) for a in first] == [(a.shape, a.tobytes()) for a in again]:
+        return None
+    return Violation("unequal", "the same call gives another answer after a different call")
 
 
 def inputs_left_alone(probe: Probe, one: Case) -> Violation | None:
@@ -147,11 +162,11 @@ def right_dtype(probe: Probe, one: Case) -> Violation | None:
 
 def little_left_behind(probe: Probe, one: Case) -> Violation | None:
     """Memory after 200 calls is about that after 100."""
-    answer = probe.repeat(one, 200, to_the_end=True)
-    start, half, end = answer["memory"]
+    start, half, end = probe.repeat(one, 200, to_the_end=True)["memory"]
     if half - start > LEAK_LIMIT and end - half > LEAK_LIMIT:
-        grown = (end - half) / 100 / 1024
-        return Violation("memory", f"each call on tiny arrays leaves about {grown:.0f} KiB behind")
+        return Violation(
+            "memory", f"calls on tiny arrays leave memory behind: {(end - start) >> 20} MiB so far"
+        )
     return None
 
 
@@ -169,6 +184,20 @@ def _declare(level: str) -> None:
     def same_answer_twice(make: Make) -> Iterator[Case]:
         for case in _plain_cases(level, make):
             yield Case(case.args, times=64)
+
+    @declare(
+        level,
+        "kv_cache" if level == "decode" else "single_head_formula",
+        "A call gives the same answer after other calls as before them: nothing is kept.",
+        no_trace_of_others,
+        dtypes=("float64",),
+        anywhere=True,
+    )
+    def same_answer_after_others(make: Make) -> Iterator[Case]:
+        cases = list(_plain_cases(level, make))
+        for case, other in zip(cases, [*cases[1:], cases[0]]):
+            yield Case(case.args, changed=other.args)
+            yield Case(case.args, changed=_doubled(case.args))
 
     @declare(
         level,

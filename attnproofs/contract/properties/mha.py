@@ -324,6 +324,18 @@ def query_bias(make: Make) -> Iterator[Case]:
         yield _biased(make, "b_Q", heads, -np.arange(1.0, heads + 1))
 
 
+def _ignores_key_bias(probe: Probe, make: Make) -> str:
+    """Whether b_K reaches no bit of the output: then it is dropped, which is harmless."""
+    for _ in range(8):
+        arrays = {n: make.normal(*a.shape) for n, a in _plain_scores(2, 2).items()}
+        with_bias = _case(make, {**arrays, "b_K": make.normal(4)}, 2)
+        without = _case(make, arrays, 2)
+        one, two = probe.outputs(with_bias)[0], probe.outputs(without)[0]
+        if one.tobytes() != two.tobytes():
+            return ""
+    return "b_K reaches no bit of the output; dropping it changes nothing"
+
+
 @declare(
     "mha",
     "key_bias_invisible",
@@ -331,6 +343,8 @@ def query_bias(make: Make) -> Iterator[Case]:
     agrees,
     about="bias heads tokens scale scores key_bias",
     needs="b_K",
+    harmless_without="b_K",
+    oddity=_ignores_key_bias,
 )
 def key_bias(make: Make) -> Iterator[Case]:
     for heads in (1, 2, 3):

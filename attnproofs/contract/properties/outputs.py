@@ -17,7 +17,7 @@ from attnproofs.contract.properties.sdpa import (
     some_pattern,
     spotlight,
 )
-from attnproofs.contract.property import Make, Probe, compare, declare
+from attnproofs.contract.property import Make, Probe, compare, declare, real
 from attnproofs.contract.semantics import unit_of
 from attnproofs.contract.wire import Array
 
@@ -42,7 +42,7 @@ def rows_sum_to_one(probe: Probe, one: Case) -> Violation | None:
     got = probe.outputs(one)[1]
     if got.shape != wanted.weights.shape:
         return compare(got, wanted.weights, wanted.weights_allowance, output=1, what="the weights")
-    sums = got.astype(np.float64).sum(-1)
+    sums = real(got).sum(-1)
     ones = wanted.keep.any(-1).astype(float)
     slack = 4 * (got.shape[-1] + 1) * unit_of(probe.dtype)
     found = compare(sums, ones, np.full(sums.shape, slack), wanted.row_judged, output=1)
@@ -320,8 +320,8 @@ def merges(probe: Probe, one: Case) -> Violation | None:
         wanted = expected_of(probe, args)
         if output.shape != wanted.output.shape or lse.shape != wanted.lse.shape:
             return compare(lse, wanted.lse, wanted.lse_allowance, output=1, what="the log-sum-exp")
-        outputs.append(output.astype(np.float64))
-        levels_.append(lse.astype(np.float64))
+        outputs.append(real(output))
+        levels_.append(real(lse))
     with np.errstate(all="ignore"):
         share = 1.0 / (1.0 + np.exp(levels_[1] - levels_[0]))[..., None]
     merged: Array = share * outputs[0] + (1 - share) * outputs[1]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attnproofs.contract.case import Case, Violation
-from attnproofs.contract.property import Make, Probe, compare, declare
+from attnproofs.contract.property import Make, Probe, compare, declare, real
 from attnproofs.contract.semantics import Expected, attention, unit_of
 from attnproofs.contract.wire import Array, dtype_named
 
@@ -88,7 +88,8 @@ def expected_of(probe: Probe, args: dict[str, Any]) -> Expected:
 def agrees(probe: Probe, one: Case) -> Violation | None:
     """The output is what the definition says, up to what the coarsest arithmetic may add."""
     wanted = expected_of(probe, one.args)
-    return compare(probe.outputs(one)[0], wanted.output, wanted.allowance, wanted.judged)
+    got = probe.outputs(one)[0]
+    return compare(got, wanted.output, wanted.allowance, wanted.judged, parts=wanted.parts)
 
 
 def unmoved(probe: Probe, one: Case) -> Violation | None:
@@ -101,7 +102,7 @@ def unmoved(probe: Probe, one: Case) -> Violation | None:
     allowance = wanted.allowance + moved.allowance
     return compare(
         second,
-        first.astype(np.float64),
+        real(first),
         allowance,
         still[..., None] & wanted.judged,
         what="the output of the second call",

@@ -10,7 +10,7 @@ import numpy as np
 
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.properties.sdpa import levels
-from attnproofs.contract.property import EVERYTHING, Make, Probe, compare, declare
+from attnproofs.contract.property import EVERYTHING, Make, Probe, compare, declare, real
 from attnproofs.contract.semantics import softmax, unit_of
 from attnproofs.contract.wire import dtype_named
 
@@ -206,7 +206,7 @@ def exactly_within(probe: Probe, one: Case) -> Violation | None:
             np.ones((1, 1), row.dtype),
             row[:, None],
             np.zeros((len(row), 1), row.dtype),
-            got[index].astype(np.float64)[None],
+            real(got[index])[None],
             model=probe.precision(),
             quantity="weights",
             scale=1.0,

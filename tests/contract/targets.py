@@ -1,0 +1,158 @@
+"""Functions to audit in the tests: a correct one, hostile ones, and a layer without a key bias."""
+
+import ctypes
+import os
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+
+
+def right(query, key, value):
+    """Correct attention."""
+    s = query @ np.swapaxes(key, -1, -2) * query.dtype.type(query.shape[-1] ** -0.5)
+    e = np.exp(s - s.max(-1, keepdims=True, initial=-np.inf))
+    total = e.sum(-1, keepdims=True)
+    weights = np.where(total > 0, e / np.where(total > 0, total, 1), 0)
+    return (weights @ value).astype(query.dtype)
+
+
+def raises(query, key, value):
+    raise RuntimeError("boom " * 1000)
+
+
+def raises_for_five_keys(query, key, value):
+    if key.shape[-2] == 5:
+        raise KeyError("five")
+    return right(query, key, value)
+
+
+def hangs(query, key, value):
+    while True:
+        pass
+
+
+def hangs_for_four_keys(query, key, value):
+    if key.shape[-2] == 4:
+        time.sleep(1000)
+    return right(query, key, value)
+
+
+def view(query, key, value):
+    return value[...] if query.shape[-2] == key.shape[-2] == 1 else right(query, key, value)
+
+
+def mutates(query, key, value):
+    out = right(query, key, value)
+    if value.flags.writeable:
+        value[...] = 7
+    return out
+
+
+def prints(query, key, value):
+    print("x" * 3_000_000)
+    return right(query, key, value)
+
+
+def nan(query, key, value):
+    return right(query, key, value) * query.dtype.type(np.nan)
+
+
+def narrow(query, key, value):
+    return right(query, key, value).astype(np.float16)
+
+
+def whole(query, key, value):
+    return right(query, key, value).astype(int)
+
+
+def short(query, key, value):
+    return right(query, key, value)[..., :1, :]
+
+
+def generator(query, key, value):
+    yield right(query, key, value)
+
+
+def exits(query, key, value):
+    os._exit(0)
+
+
+def exits_for_four_keys(query, key, value):
+    if key.shape[-2] == 4:
+        os._exit(0)
+    return right(query, key, value)
+
+
+def leaves(query, key, value):
+    sys.exit(0)
+
+
+def crashes(query, key, value):
+    ctypes.string_at(0)
+
+
+_kept = []
+
+
+def leaks(query, key, value):
+    _kept.append(np.ones(1 << 17))
+    return right(query, key, value)
+
+
+def objects(query, key, value):
+    return right(query, key, value).astype(object)
+
+
+def complexes(query, key, value):
+    return right(query, key, value) + 0.5j
+
+
+def closes(query, key, value):
+    sys.stdout = sys.stderr = None
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            os.close(descriptor)
+    return right(query, key, value)
+
+
+def scribbles(query, key, value):
+    for descriptor in range(3, 12):
+        with suppress(OSError):
+            os.write(descriptor, b"garbage" * 10)
+    return right(query, key, value)
+
+
+def recurses(query, key, value):
+    return recurses(query, key, value)
+
+
+_calls = []
+
+
+def remembers(query, key, value):
+    """Right when called once; later it adds what it saw before."""
+    out = right(query, key, value)
+    _calls.append(float(query.sum()))
+    return out + query.dtype.type(len(set(_calls)) - 1)
+
+
+def layer(*arrays, num_heads, b_Q=None, b_K=None, use_key_bias=False):
+    """Multi-head attention that drops the key bias (it could change nothing)."""
+    x_query, x_source, W_Q, W_K, W_V, W_O = arrays
+    heads = []
+    query = x_query @ W_Q + (0 if b_Q is None else b_Q)
+    key = x_source @ W_K + (b_K if use_key_bias else 0)
+    value = x_source @ W_V
+    for q, k, v in zip(*(np.split(a, num_heads, -1) for a in (query, key, value))):
+        heads.append(right(q, k, v))
+    return np.concatenate(heads, -1) @ W_O
+
+
+def layer_with_key_bias(*args, **keywords):
+    return layer(*args, **keywords, use_key_bias=keywords.get("b_K") is not None)
+
+
+def layer_without_key_bias(*arrays, num_heads, b_Q=None):
+    return layer(*arrays, num_heads=num_heads, b_Q=b_Q)

@@ -1,0 +1,100 @@
+"""Hostile targets: each is reported as what it is, and the audit survives and finishes."""
+
+import pytest
+
+from attnproofs.contract.api import audit
+
+FEW = ["same_answer_twice", "inputs_unchanged", "result_dtype", "leaves_no_memory", "single_key"]
+FEW += ["every_key_counts", "prints_little", "keeps_no_memory"]
+
+# target -> property and kind of the first root cause ("" where even a plain call gives nothing)
+USELESS = {
+    "raises": "raised",
+    "hangs": "hung",
+    "short": "shape",
+    "generator": "kind",
+    "exits": "died",
+    "leaves": "raised",
+    "crashes": "died",
+    "objects": "kind",
+    "recurses": "raised",
+}
+FOUND = {
+    "raises_for_five_keys": ("every_key_counts", "raised"),
+    "hangs_for_four_keys": ("every_key_counts", "hung"),
+    "exits_for_four_keys": ("every_key_counts", "died"),
+    "view": ("inputs_unchanged", "aliases"),
+    "mutates": ("inputs_unchanged", "mutated"),
+    "prints": ("prints_little", "printed"),
+    "nan": ("single_key", "differs"),
+    "narrow": ("result_dtype", "dtype"),
+    "whole": ("result_dtype", "dtype"),
+    "complexes": ("result_dtype", "dtype"),
+    "leaks": ("leaves_no_memory", "memory"),
+    "scribbles": ("plain_call", "died"),
+    "remembers": ("same_answer_twice", "unequal"),
+}
+
+
+def run(name, **options):
+    return audit(
+        f"tests.contract.targets:{name}",
+        mode="quick",
+        dtypes=["float64"],
+        only=FEW,
+        limit=2.0,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_a_target_that_answers_nothing_is_one_finding_and_status_two(name):
+    report = run(name)
+    assert report.exit_status == 2
+    assert report.could_not_run.startswith(f"tests.contract.targets:{name} ")
+    assert len(report.could_not_run) < 700
+    (finding,) = report.causes
+    assert (finding.property, finding.violation.kind) == ("plain_call", USELESS[name])
+    assert "attention(" in finding.code
+    assert {f.status for f in report.findings} <= {"violated", "not covered", "held"}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_hostile_target_is_reported_and_the_audit_goes_on(name):
+    report = run(name)
+    causes = {f.property: f.violation.kind for f in report.causes}
+    wanted, kind = FOUND[name]
+    if name == "scribbles" and "plain_call" not in causes:
+        # it may find no descriptor of ours to write to; then nothing is wrong with it
+        assert report.verdict == "held"
+        return
+    assert causes.get(wanted) == kind, causes
+    assert len(report.findings) > len(FEW) - 3
+
+
+def test_closing_its_own_output_is_no_crime():
+    assert run("closes").verdict == "held"
+
+
+def test_a_function_without_a_name_is_isolated_too():
+    state = []
+
+    def attention(query, key, value):
+        import os
+
+        state.append(1)
+        if key.shape[-2] == 4:
+            os._exit(1)
+        from tests.contract.targets import right
+
+        return right(query, key, value)
+
+    report = audit(attention, mode="quick", dtypes=["float64"], only=FEW, limit=2.0)
+    assert {f.property: f.violation.kind for f in report.causes} == {"every_key_counts": "died"}
+    assert state == []
+
+
+def test_the_correct_one_holds():
+    report = run("right")
+    assert report.verdict == "held"
+    assert {f.property for f in report.held} >= set(FEW)
