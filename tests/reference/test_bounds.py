@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attnproofs.errors import InputError
 from attnproofs.reference import attention
@@ -87,8 +89,8 @@ def test_masked_keys_change_nothing(name: str) -> None:
 
 
 def kernel(q, k, v, *, keep=None, bias=None, sink=None):
-    """Float32 attention with everything."""
-    s = q @ k.swapaxes(-1, -2) * np.float32(q.shape[-1] ** -0.5)
+    """Attention with everything, in the type of its inputs."""
+    s = q @ k.swapaxes(-1, -2) * q.dtype.type(q.shape[-1] ** -0.5)
     s = s if bias is None else s + bias
     s = s if keep is None else np.where(keep, s, -np.inf)
     top = s.max(-1, keepdims=True)
@@ -309,3 +311,38 @@ def test_a_unit_roundoff_is_a_model_too() -> None:
     assert coarse.judge(got).verdict == "CONSISTENT"
     with pytest.raises(InputError, match="unit_roundoff: expected a number from"):
         textbook(0.5)
+
+
+@settings(derandomize=True, max_examples=40)
+@given(st.integers(0, 10**9))
+def test_any_broadcast_call_is_judged_in_the_shape_of_its_result(seed: int) -> None:
+    """Batch dimensions, grouped heads and masks that broadcast, in float64 and float32."""
+    rng = np.random.default_rng(seed)
+    heads, group = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+    L, S, E, D = (int(n) for n in rng.integers(1, 6, 4))
+    batch = [(), (2,), (2, 3)][rng.integers(0, 3)]
+
+    def thin(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(1 if rng.random() < 0.3 else n for n in shape)
+
+    kind = str(rng.choice(["float64", "float32"]))
+    q = rng.standard_normal((*batch, heads * group, L, E)).astype(kind)
+    shared = thin(batch)
+    k = rng.standard_normal((*shared, heads, S, E)).astype(kind)
+    v = rng.standard_normal((*shared, heads, S, D)).astype(kind)
+    mask = rng.random((*thin((*batch, heads * group)), L, S)) < 0.7
+    mask[..., 0] = True
+    got = kernel(q, np.repeat(k, group, -3), np.repeat(v, group, -3), keep=mask)
+    for quantity, result in zip(("output", "weights", "lse"), got):
+        verdict = judge(q, k, v, result, model=kind, quantity=quantity, attn_mask=mask)
+        assert (verdict.verdicts == "CONSISTENT").all(), str(verdict)
+        assert verdict.verdicts.shape == result.shape
+
+
+def test_a_float32_scale_inside_a_float64_kernel_is_found() -> None:
+    rng = np.random.default_rng(15)
+    q, k, v = (rng.standard_normal((n, 8)) for n in (4, 12, 12))
+    assert judge(q, k, v, kernel(q, k, v)[0], model="float64").verdict == "CONSISTENT"
+    s = q @ k.T * np.float32(8**-0.5)
+    e = np.exp(s - s.max(-1, keepdims=True))
+    assert judge(q, k, v, e @ v / e.sum(-1, keepdims=True), model="float64").rejected
