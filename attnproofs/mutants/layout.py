@@ -197,20 +197,20 @@ def value_strides_ignored(query: Array, key: Array, value: Array, **rest: Any) -
     return sdpa(query, key, value.ravel(order="K").reshape(value.shape), **rest)
 
 
-def _broadcast_keys() -> Call:
-    call = qkv(1, 2, 1, heads=2, seed=1)
-    query, key, value = call.args
+def _expanded_keys() -> Call:
+    query, key, value = qkv(1, 2, 1, query=[[1]], key=[[1], [1]]).args
     return Call((query, np.broadcast_to(key[:1], key.shape), value))
 
 
 @mutant(
     "sdpa",
-    "an expanded key (stride 0) is read as if each head had its own memory",
+    "an expanded key (stride 0) is read as if each row had its own memory",
     cause="layout",
-    witness=_broadcast_keys,
+    witness=_expanded_keys,
 )
 def expanded_key_read_past_its_memory(query: Array, key: Array, value: Array, **rest: Any) -> Array:
-    expanded = [axis for axis, n in enumerate(key.shape[:-2]) if n > 1 and key.strides[axis] == 0]
+    axes = range(key.ndim - 1)
+    expanded = [axis for axis in axes if key.shape[axis] > 1 and key.strides[axis] == 0]
     if expanded:
         key = key.copy()
         for axis in expanded:
@@ -218,23 +218,24 @@ def expanded_key_read_past_its_memory(query: Array, key: Array, value: Array, **
     return sdpa(query, key, value, **rest)
 
 
-def _every_other_key() -> Call:
-    call = qkv(1, 4, 1, value=[[1], [2], [3], [4]])
-    query, key, value = call.args
+def _every_other_value() -> Call:
+    query, key, value = qkv(1, 4, 1, value=[[1], [2], [3], [4]]).args
     return Call((query, key[::2], value[::2]))
 
 
 @mutant(
     "sdpa",
-    "rows of a sliced value are taken as neighbours in memory",
+    "rows cut out of a larger array of values are taken as neighbours in memory",
     cause="layout",
-    witness=_every_other_key,
+    witness=_every_other_value,
 )
 def row_stride_ignored(query: Array, key: Array, value: Array, **rest: Any) -> Array:
     base = value.base
-    sliced = value.ndim == 2 and isinstance(base, np.ndarray) and base.ndim == 2
-    if sliced and base is not None and value.strides[0] == 2 * base.strides[0]:
-        value = base[: len(value)]
+    if not isinstance(base, np.ndarray) or not base.flags.c_contiguous or value.ndim < 2:
+        return sdpa(query, key, value, **rest)
+    start = (value.ctypes.data - base.ctypes.data) // value.itemsize
+    if value.strides[-1] == value.itemsize and 0 <= start <= base.size - value.size:
+        value = base.reshape(-1)[start : start + value.size].reshape(value.shape)
     return sdpa(query, key, value, **rest)
 
 
@@ -294,20 +295,6 @@ def single_key_returns_value_itself(query: Array, key: Array, value: Array, **re
     output = sdpa(query, key, value, **rest)
     plain = rest.get("attn_mask") is None and output.dtype == value.dtype
     return value if plain and key.shape[-2] == 1 and output.shape == value.shape else output
-
-
-@mutant(
-    "sdpa",
-    "values are rounded to whole numbers of the query's integer part when the dtypes differ",
-    cause="accuracy",
-    witness=lambda: Call(
-        (np.ones((1, 1), "float32"), np.ones((1, 1), "float32"), np.full((1, 1), 0.5))
-    ),
-)
-def mixed_dtypes_truncate(query: Array, key: Array, value: Array, **rest: Any) -> Array:
-    if value.dtype != query.dtype:
-        value = np.trunc(value)
-    return sdpa(query, key, value, **rest)
 
 
 @mutant(

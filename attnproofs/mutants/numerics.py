@@ -91,7 +91,7 @@ def scores_in_half_precision(query: Array, key: Array, value: Array, **rest: Any
 @mutant(
     "sdpa",
     "the scores of float32 inputs pass through float16 before they are scaled, and overflow",
-    cause="accuracy",
+    cause="shift",
     witness=lambda: qkv(1, E=4, dtype="float32", query=[[200] * 4], key=[[200] * 4, [-200] * 4]),
 )
 def single_scores_overflow_in_half(query: Array, key: Array, value: Array, **rest: Any) -> Array:

@@ -17,7 +17,7 @@ NAMES = {
     "empty-row": ("empty_row*", "zero_lengths"),
     "shift": (
         *("shift*", "rising_scores", "long_rows*", "additive_row_constant", "saturation"),
-        *("causal_at_any_level", "place_of_the_largest", "two_scores"),
+        *("causal_at_any_level", "place_of_the_largest", "two_scores", "masking_at_any_level"),
     ),
     "row-sum": (
         *("single_*", "every_key_counts", "zero_queries_average", "constant_values"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from attnproofs.contract.properties import (  # isort: skip
     conduct as conduct,
     sdpa as sdpa,
+    crossed as crossed,
     outputs as outputs,
     softmax as softmax,
     decode as decode,

@@ -218,6 +218,8 @@ def _declare(level: str) -> None:
                     yield case.with_args(attn_mask=make.mask(keep))
                 if make.profile.additive_mask == "yes":
                     yield case.with_args(attn_mask=make.additive(keep))
+                    if "is_causal" in make.claims and make.profile.mask_and_causal == "and":
+                        yield case.with_args(attn_mask=make.additive(keep), is_causal=True)
 
     @declare(
         level,

@@ -1189,6 +1189,7 @@ def memory_layout(make: Make) -> Iterator[Case]:
             )
     for name in ("value", "key", "query"):
         # one row, repeated without being stored again
-        rows = {"query": np.ones((3, 2)), "key": np.ones((3, 2)), "value": np.ones((3, 2))}
+        values = np.arange(6.0).reshape(3, 2)
+        rows = {"query": np.ones((3, 2)), "key": np.ones((3, 2)), "value": values}
         rows[name] = np.broadcast_to(np.array([1.0, 2.0]), (3, 2))
         yield case(make, rows["query"], rows["key"], rows["value"], layouts={name: "stride0"})

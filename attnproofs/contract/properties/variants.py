@@ -277,13 +277,16 @@ def sink_accuracy(make: Make) -> Iterator[Case]:
 _alibi = _of("alibi")
 
 
-def _alibi_case(make: Make, heads: int, queries: int, keys: int, *, is_causal: bool) -> Case:
-    lead = (1, heads) if make.rank == 4 else (heads,)
+def _alibi_case(
+    make: Make, heads: int, queries: int, keys: int, *, is_causal: bool, group: int = 1
+) -> Case:
+    first = (1,) if make.rank == 4 else ()
+    lead, key_lead = (*first, heads), (*first, heads // group)
     args = sdpa.case(
         make,
         np.ones((*lead, queries, 1)),
-        np.ones((*lead, keys, 1)),
-        np.broadcast_to(np.eye(keys), (*lead, keys, keys)),
+        np.ones((*key_lead, keys, 1)),
+        np.broadcast_to(np.eye(keys), (*key_lead, keys, keys)),
     ).args
     # always said: the default of is_causal is the function's own
     return Case({**args, "is_causal": is_causal} if "is_causal" in make.claims else args)
@@ -309,6 +312,18 @@ def alibi_prefers_near_keys(make: Make) -> Iterator[Case]:
 def alibi_causal(make: Make) -> Iterator[Case]:
     for n in make.borders(33):
         yield _alibi_case(make, 8, n, n, is_causal=True)
+
+
+@_alibi(
+    "alibi_shift",
+    "With grouped heads the slope is that of the query head.",
+    agrees,
+    about="alibi heads groups",
+    also="groups",
+)
+def alibi_of_each_head(make: Make) -> Iterator[Case]:
+    for heads, group, n in ((2, 2, 2), (4, 2, 2), (4, 4, 3), (6, 3, 5)):
+        yield _alibi_case(make, heads, n, n, is_causal=True, group=group)
 
 
 @_alibi(
