@@ -34,6 +34,15 @@ TABLES = {
 }
 assert sorted(" ".join(TABLES.values()).split()) == sorted(CONVENTIONS)
 
+SIGNS = {
+    "held": "✓",
+    "violated": "✗",
+    "known difference": "≠",
+    "equivalent": "=",
+    "not claimed": "",
+    "not covered": "○",
+}
+
 HEAD = """\
 # Conformance of the installed libraries
 
@@ -85,14 +94,13 @@ def audits(folder: Path, names: list[str]) -> str:
         for name in names
         if (folder / f"{name}.json").is_file()
     }
-    words = {"violated": "VIOLATED", "held": "held", "not claimed": "-", "not covered": "open"}
     rows, cells = [], {}
     for name, report in reports.items():
         count = Counter(f["status"] for f in report["findings"])
-        causes = [
+        departs = [
             f["property"]
             for f in report["findings"]
-            if f["status"] == "violated" and not f.get("because_of")
+            if f["status"] in ("violated", "known difference") and not f.get("because_of")
         ]
         cases = sum(sum((f.get("cases") or {}).values()) for f in report["findings"])
         rows.append(
@@ -103,19 +111,21 @@ def audits(folder: Path, names: list[str]) -> str:
                 f"{report['mode']}, seed {report['seed']}",
                 str(cases),
                 str(count["held"]),
-                ", ".join(dict.fromkeys(causes)) or "none",
+                ", ".join(dict.fromkeys(departs)) or "none",
             ]
         )
         for f in report["findings"]:
             key = (f["level"], f["property"])
-            cells.setdefault(key, {})[name] = words.get(f["status"], f["status"])
-    header = ["adapter", "profile", "formats", "run", "cases", "held", "violated (root causes)"]
+            cells.setdefault(key, {})[name] = SIGNS.get(f["status"], f["status"])
+    header = ["adapter", "profile", "formats", "run", "cases", "held", "departs from its profile"]
     parts = [
         "## Audits\n",
-        "Each adapter under its own profile. *open*: the profile leaves it open or no case was "
-        "reached; a dash: not claimed. Violations are explained in [](findings.md).\n",
+        "Each adapter under its own profile, with its known differences, which are explained in "
+        "[](findings.md).\n",
         table(header, rows),
         "## Adapter by property\n",
+        "✓ held, ≠ a known difference, ✗ violated, ○ left open by the profile or not reached, "
+        "= equivalent under the precision model, empty: not claimed.\n",
     ]
     for level in dict.fromkeys(level for level, _ in cells):
         properties = [key for key in cells if key[0] == level]

@@ -56,12 +56,16 @@ def diff(first: str, second: str) -> None:
     if not found:
         console.print(f"{one.name} and {two.name} agree wherever both are known")
     for change in found:
-        console.print(Text(f"{change.question}: {change.text}", "bold"))
-        console.print(Text(f"  {one.name}: {change.before}: {change.before_means}"))
-        console.print(Text(f"  {two.name}: {change.after}: {change.after_means}"))
-        for line in change.advice.splitlines():
-            console.print(Text(f"  -> {line}"), soft_wrap=True)
-        console.print()
+        if change.needed:
+            console.print(Text(f"{change.question}: {change.text}", "bold"))
+            console.print(Text(f"  {one.name}: {change.before}: {change.before_means}"))
+            console.print(Text(f"  {two.name}: {change.after}: {change.after_means}"))
+            console.print(Text(f"  -> {change.advice}"), soft_wrap=True)
+            console.print()
+    if same := [change for change in found if not change.needed]:
+        console.print(Text("different, but calls stay as they are:", "bold"))
+        for change in same:
+            console.print(Text(f"  {change.question}: {change.before} -> {change.after}"))
 
 
 def _table(*columns: str) -> tuple[Any, Any]:
@@ -75,7 +79,7 @@ def _table(*columns: str) -> tuple[Any, Any]:
 
 
 def _matrix(as_json: bool) -> None:
-    """Conventions down, profiles across; in blocks that fit the width."""
+    """Conventions down, profiles across, as many side by side as the width holds."""
     import json
 
     from attnproofs.contract.profile import CONVENTIONS, load_profile, profile_names
@@ -86,11 +90,21 @@ def _matrix(as_json: bool) -> None:
         click.echo(json.dumps({"version": 1, "profiles": data}, indent=2))
         return
     console, _ = _table()
-    width = max(1, (console.width - 24) // 14)
-    for start in range(0, len(profiles), width):
-        block = profiles[start : start + width]
-        _, table = _table("convention", *(p.name for p in block))
-        for name in CONVENTIONS:
-            table.add_row(name, *(getattr(p, name) for p in block))
-        console.print(table)
-        console.print()
+    first = max(map(len, CONVENTIONS)) + 2
+    block: list[Any] = []
+    used = first
+    for profile in [*profiles, None]:
+        width = max(len(e.value) for e in profile.entries.values()) if profile else console.width
+        width = max(width, len(profile.name)) + 2 if profile else width
+        if block and used + width > console.width:
+            _, table = _table("convention", *(p.name for p in block))
+            for column in table.columns:
+                column.no_wrap = True
+            for name in CONVENTIONS:
+                table.add_row(name, *(getattr(p, name) for p in block))
+            console.print(table)
+            console.print()
+            block, used = [], first
+        if profile:
+            block.append(profile)
+            used += width

@@ -30,11 +30,19 @@ class Change:
     after_means: str
     advice: str
 
+    @property
+    def needed(self) -> bool:
+        """Whether calls have to be written differently."""
+        return not self.advice.endswith(_NOTHING)
+
+
+_NOTHING = "nothing has to change"
+
 
 def _masks(before: str, after: str) -> str:
     words = {"attend", "masked"}
     if before == "none":
-        return "boolean masks become possible; nothing has to change"
+        return f"boolean masks become possible; {_NOTHING}"
     if {before, after} == words:
         return "invert every boolean mask: attn_mask=~attn_mask"
     if before == "attend" and after in ("added", "none"):
@@ -49,7 +57,7 @@ def _alignment(before: str, after: str) -> str:
         shift = "k=S - L" if before == "bottom-right" else "k=0"
         return f"pass the mask itself: np.tril(np.ones((L, S), bool), {shift})"
     if before == "none":
-        return "is_causal becomes possible; nothing has to change"
+        return f"is_causal becomes possible; {_NOTHING}"
     if "top-left-unless-one" in (before, after):
         return (
             "they differ when L = 1: for a single query pass is_causal=False to see every key, "
@@ -77,7 +85,7 @@ def _together(before: str, after: str) -> str:
             "attn_mask & np.tril(np.ones((L, S), bool))"
         )
     if before in ("error", "none"):
-        return "both may now be given; nothing has to change"
+        return f"both may now be given; {_NOTHING}"
     if before == "mask":
         return "drop is_causal where a mask is given"
     if before == "causal":
@@ -87,7 +95,7 @@ def _together(before: str, after: str) -> str:
 
 def _empty(before: str, after: str) -> str:
     if after == "none":
-        return "no such row can arise"
+        return f"no such row can arise; {_NOTHING}"
     if before == "none":
         return f"such rows can now arise and give {after}"
     if before == "zeros":
@@ -101,7 +109,7 @@ def _window(before: str, after: str) -> str:
     if after == "none":
         return "pass the band as a mask"
     if before == "none":
-        return "a window becomes possible; nothing has to change"
+        return f"a window becomes possible; {_NOTHING}"
     if {before, after} == {"inclusive", "exclusive"}:
         step = "+ 1" if after == "exclusive" else "- 1"
         return f"edges shift by one: window=(left {step}, right {step})"
@@ -113,7 +121,7 @@ def _groups(before: str, after: str) -> str:
         how = "np.repeat(x, Hq // Hkv, axis=1)" if before == "consecutive" else "np.tile"
         return f"repeat the key and value heads first: {how}"
     if before == "none":
-        return "key and value heads need not be repeated any more"
+        return f"key and value heads need not be repeated any more; {_NOTHING}"
     return "permute the key and value heads: the groups are formed differently"
 
 
@@ -121,14 +129,14 @@ def _cap(before: str, after: str) -> str:
     if after == "none":
         return "no soft-cap: compute the scores yourself or choose another function"
     if before == "none":
-        return "a soft-cap becomes possible; nothing has to change"
+        return f"a soft-cap becomes possible; {_NOTHING}"
     return "with soft-cap and mask together the results differ; no rewriting of the call mends it"
 
 
 def _scale(before: str, after: str) -> str:
     values = {"1/sqrt(d)": "scale=query.shape[-1] ** -0.5", "1/d": "scale=1 / query.shape[-1]"}
     if before == "required":
-        return "a default now exists; nothing has to change"
+        return f"a default now exists; {_NOTHING}"
     return f"pass it: {values.get(before, 'scale=1.0')}"
 
 
@@ -136,8 +144,8 @@ def _leak(before: str, after: str) -> str:
     if after == "leaks":
         return "clean padding first: np.where(padding, 0, x) for key and value"
     if after == "none":
-        return "such a mask cannot be given"
-    return "padding need not be cleaned any more"
+        return f"such a mask cannot be given; {_NOTHING}"
+    return f"padding need not be cleaned any more; {_NOTHING}"
 
 
 def _precision(before: str, after: str) -> str:
@@ -149,11 +157,11 @@ def _precision(before: str, after: str) -> str:
 def _additive(before: str, after: str) -> str:
     if after == "none":
         return "only boolean masks remain: a bias that is not 0 or -inf cannot be given"
-    return "masks of numbers become possible; nothing has to change"
+    return f"masks of numbers become possible; {_NOTHING}"
 
 
 def _flag(before: str, after: str) -> str:
-    return "pass enable_gqa=True" if after == "required" else "enable_gqa is not needed"
+    return "pass enable_gqa=True" if after == "required" else f"no flag needed; {_NOTHING}"
 
 
 def _plain(before: str, after: str) -> str:
