@@ -12,7 +12,7 @@ import click
 @click.option("--all", "everything", is_flag=True, help="Every theorem, and the union.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(names: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
-    """Print the axioms and lemmas that a theorem rests on; without a name, the axioms themselves."""
+    """Print the axioms and lemmas that a theorem rests on; without a name, all axioms."""
     from attnproofs.kernel.axioms import AXIOMS
     from attnproofs.theorems.catalogue import entries
 

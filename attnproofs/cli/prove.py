@@ -33,8 +33,8 @@ def command(
 ) -> int:
     """Prove theorems: of the catalogue by id or chapter, your own by file. Without names, all.
 
-    Each proof is replayed by the kernel; SymPy and exact numbers give a second and a third opinion on
-    every line; each false neighbour is refused and refuted.
+    Each proof is replayed by the kernel; SymPy and exact numbers give a second and a third opinion
+    on every line; each false neighbour is refused and refuted.
 
     Exit status: 0 all proved, 1 something is refused, 2 could not run.
     """

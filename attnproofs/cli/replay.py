@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-# -I: no user site, no environment, no current folder. The package's own folder is all that is added.
+# -I: no user site, no environment, no current folder; the package's own folder is all we add
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from attnproofs.kernel.command import main; sys.exit(main(sys.argv[2:]))"

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 
 import click
 
-_COLOURS = {"proved": "green", "held": "green", "refused": "red", "violated": "red",
-            "disputed": "red", "tested": "yellow", "derived": "yellow", "not claimed": "dim"}  # fmt: skip
+_COLOURS = {
+    "proved": "green",
+    "held": "green",
+    "refused": "red",
+    "violated": "red",
+    "disputed": "red",
+    "tested": "yellow",
+    "derived": "yellow",
+    "not claimed": "dim",
+}
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,8 +1,8 @@
 """How long the commands take, as ratios to a plain start, in one run.
 
 ``python tests/benchmarks/start_and_prove.py`` times whole processes in turn, several times, and
-prints medians and their ratios: ``--help`` and ``list`` against a bare start with click, ``prove`` and
-one LaTeX page against ``import sympy``, and the replay of all certificates in seconds.
+prints medians and their ratios: ``--help`` and ``list`` against a bare start with click, ``prove``
+and one LaTeX page against ``import sympy``, and the replay of all certificates in seconds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def main() -> None:
         print(f"{name:<23} {took:7.3f} s  ratio {took / unit:5.1f}  (budget {limit})")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [*command, "prove", "--kernel-only", "-o", folder], stdout=subprocess.DEVNULL, check=True
+            [*command, "prove", "--kernel-only", "-o", folder],
+            stdout=subprocess.DEVNULL,
+            check=True,
         )
         files = sorted(map(str, Path(folder).glob("*.json")))
         took = seconds([*command, "replay", *files], 5)

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+START = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+PROGRAM = START + "from attnproofs.cli import main\nmain()"
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run the console script as a user would, in a process of its own."""
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from attnproofs.cli import main; main()"
+    program = PROGRAM
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True, text=True, cwd=cwd, check=False, timeout=300,
@@ -29,10 +31,21 @@ def test_list_as_json() -> None:
 
     assert done.returncode == 0
     assert data["version"] == 1
-    first = (
-        "matmul_entry score_entry orientation_scores orientation_softmax bienayme qk_mean "
-        "qk_variance qk_variance_scaled softmax_sum softmax_shift mask_exact_zero rank_vo concat_sum"
-    ).split()
+    first = [
+        "matmul_entry",
+        "score_entry",
+        "orientation_scores",
+        "orientation_softmax",
+        "bienayme",
+        "qk_mean",
+        "qk_variance",
+        "qk_variance_scaled",
+        "softmax_sum",
+        "softmax_shift",
+        "mask_exact_zero",
+        "rank_vo",
+        "concat_sum",
+    ]
     assert {evidence[i] for i in first} == {"proved"}
     assert {"id", "chapter", "title", "evidence"} <= set(data["theorems"][0])
 
@@ -89,7 +102,7 @@ def test_axioms_of_a_theorem() -> None:
     assert "second_moment" in done.stdout
 
 
-OWN = '''
+OWN = """
 from attnproofs.calculus import Part, Sum, Theorem, eq, exp, softmax
 
 def statement(s):
@@ -105,7 +118,7 @@ def proof(p):
     p.line({claimed}, "ring")
 
 MINE = Theorem(id="mine", chapter="mine", title={{"en": "Mine"}}, parts=(Part(statement, proof),))
-'''
+"""
 
 
 def test_a_users_script_is_proved(tmp_path: Path) -> None:
@@ -160,10 +173,10 @@ def test_a_users_mistake(arguments: tuple[str, ...], message: str, tmp_path: Pat
 def test_help_imports_click_alone() -> None:
     """`--help` loads neither SymPy, NumPy nor rich."""
     program = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from attnproofs.cli import cli\n"
+        START + "from attnproofs.cli import cli\n"
         "try:\n    cli(['--help'])\nexcept SystemExit:\n    pass\n"
-        "print(sorted({m.split('.')[0] for m in sys.modules} & {'sympy', 'numpy', 'rich', 'mpmath'}))"
+        "loaded = {m.split('.')[0] for m in sys.modules}\n"
+        "print(sorted(loaded & {'sympy', 'numpy', 'rich', 'mpmath'}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -175,7 +188,7 @@ def test_help_imports_click_alone() -> None:
 
 def test_a_closed_pipe_is_no_error() -> None:
     """`attnproofs list | head -1` ends quietly."""
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from attnproofs.cli import main; main()"
+    program = PROGRAM
     with subprocess.Popen(
         [sys.executable, "-c", program, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

@@ -85,7 +85,7 @@ def proof(p: Proof) -> None:
 
 def forgotten(s: Scope) -> Claim:
     declare(s, rescaled=False)
-    n, x, u, m, L = s["n s u m L"]
+    n, _x, _u, m, L = s["n s u m L"]
     return eq(exp(m[n]) * L[n], total(s))
 
 

@@ -56,8 +56,8 @@ def positive_proof(p: Proof) -> None:
 
 def causal(s: Scope) -> Claim:
     T = s.dimension("T")
-    S = s.tensor("S", T, T)
-    i, j = s.index("i", T), s.index("j", T)
+    s.tensor("S", T, T)
+    _i, _j = s.index("i", T), s.index("j", T)
     return lt(0, causal_weight(s))
 
 

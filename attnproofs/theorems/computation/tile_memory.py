@@ -19,7 +19,7 @@ from attnproofs.kernel.statement import Claim
 
 def declare(s: Scope) -> None:
     """Declare the sizes, and that a score tile is no larger than the keys."""
-    T, d_k, d_v, b_r, b_c = s.dimensions("T d_k d_v b_r b_c")
+    T, d_k, _d_v, b_r, b_c = s.dimensions("T d_k d_v b_r b_c")
     s.assume("tile_fits", b_r * b_c <= T * d_k)
 
 
@@ -28,7 +28,8 @@ def cells(s: Any) -> Expr:
     T, d_k, d_v, b_r, b_c = s["T d_k d_v b_r b_c"]
     inputs = as_expr(T * (2 * d_k + d_v))
     running = as_expr(T * (d_v + 2))
-    return inputs + running + b_r * b_c
+    result: Expr = inputs + running + b_r * b_c
+    return result
 
 
 def statement(s: Scope) -> Claim:
@@ -61,7 +62,7 @@ def inputs_only(s: Scope) -> Claim:
 
 
 def any_tile(s: Scope) -> Claim:
-    T, d_k, d_v, b_r, b_c = s.dimensions("T d_k d_v b_r b_c")
+    T, d_k, d_v, _b_r, _b_c = s.dimensions("T d_k d_v b_r b_c")
     return le(cells(s), as_expr(5 * T * (d_k + d_v)))
 
 

@@ -47,7 +47,8 @@ def block(s: Any, h: Ix) -> Array:
 def layer(s: Any) -> Expr:
     """Return an entry of the layer's result."""
     H, d_v, X, C, W_O, i, m = s["H d_v X C W_O i m"]
-    return X[i, m] + Sum(flattened(H, d_v), lambda c: C[i, c] * W_O[c, m])
+    result: Expr = X[i, m] + Sum(flattened(H, d_v), lambda c: C[i, c] * W_O[c, m])
+    return result
 
 
 def statement(s: Scope) -> Claim:

@@ -1,7 +1,11 @@
 """The variance of a sum of uncorrelated variables is the sum of their variances."""
 
+from collections.abc import Callable
+
 from attnproofs.calculus import (
+    Expr,
     FalseNeighbour,
+    Ix,
     Part,
     Proof,
     Scope,
@@ -35,20 +39,19 @@ def statement(s: Scope) -> Claim:
 def proof(p: Proof) -> None:
     n, Z = p["n Z"]
 
-    def E(a, b):  # type: ignore[no-untyped-def]
+    def E(a: Ix, b: Ix) -> Expr:
         return expect(Z[a] * Z[b])
 
-    def M(a, b):  # type: ignore[no-untyped-def]
+    def M(a: Ix, b: Ix) -> Expr:
         return expect(Z[a]) * expect(Z[b])
 
-    def double(body):  # type: ignore[no-untyped-def]
+    def double(body: Callable[[Ix, Ix], Expr]) -> Expr:
         return Sum(n, lambda a: Sum(n, lambda b: body(a, b)))
 
     total = Sum(n, lambda a: Z[a])
     p.line(expect(total * total) - expect(total) * expect(total), lemma(var_moment))
     p.line(
-        double(lambda a, b: E(a, b))
-        - Sum(n, lambda a: expect(Z[a])) * Sum(n, lambda b: expect(Z[b])),
+        double(E) - Sum(n, lambda a: expect(Z[a])) * Sum(n, lambda b: expect(Z[b])),
         lemma(sum_prod),
         "E_lin",
     )

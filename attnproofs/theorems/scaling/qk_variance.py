@@ -1,7 +1,11 @@
 """The variance of the dot product of random query and key is d_k."""
 
+from collections.abc import Callable
+
 from attnproofs.calculus import (
+    Expr,
     FalseNeighbour,
+    Ix,
     Part,
     Proof,
     Scope,
@@ -36,7 +40,7 @@ def statement(s: Scope) -> Claim:
 def proof(p: Proof) -> None:
     d_k, q, k = p["d_k q k"]
 
-    def double(body):  # type: ignore[no-untyped-def]
+    def double(body: Callable[[Ix, Ix], Expr]) -> Expr:
         return Sum(d_k, lambda a: Sum(d_k, lambda b: body(a, b)))
 
     p.line(
@@ -65,8 +69,6 @@ def rooted(s: Scope) -> Claim:
 
 def wrong_end(p: Proof) -> None:
     """Follow the proof to d_k, and claim what the statement claims."""
-    from attnproofs.calculus import Expr
-
     proof(p)
     p.line(Expr(p.statement.claim.rhs or ("q", 0, 1)), "ring")
 

@@ -43,7 +43,8 @@ def staged(s: Any, Q: Array) -> Expr:
     K, V = X @ W_K, X @ W_V
     A = array(T, T, lambda k, j: weights(kept(s, k), scores(Q, K)[k])[j])
     O = A @ V
-    return X[i, m] + (O @ W_O)[i, m]
+    result: Expr = X[i, m] + (O @ W_O)[i, m]
+    return result
 
 
 def kept(s: Any, i: Any) -> Array:
@@ -62,12 +63,13 @@ def formula(s: Any) -> Expr:
     def weight(j: Any) -> Expr:
         return ind(keep(i, j)) * exp(score(j)) / Sum(T, lambda l: ind(keep(i, l)) * exp(score(l)))
 
-    return X[i, m] + Sum(
+    result: Expr = X[i, m] + Sum(
         d_v,
         lambda c: (
             Sum(T, lambda j: weight(j) * Sum(d_model, lambda a: X[j, a] * W_V[a, c])) * W_O[c, m]
         ),
     )
+    return result
 
 
 def statement(s: Scope) -> Claim:
