@@ -102,6 +102,12 @@ _COMMANDS = {
 _BRACED = r"\{([^{}]*)\}"
 
 
+def _matrix(found: re.Match[str]) -> str:
+    """Write the rows of a matrix one after another."""
+    rows = [", ".join(cell.strip() for cell in row.split("&")) for row in found[1].split(r"\\")]
+    return "[" + ", ".join(f"[{row}]" for row in rows) + "]"
+
+
 def untex(source: str) -> str:
     r"""Return an author's inline LaTeX as plain text, near enough to read on a terminal.
 
@@ -109,8 +115,12 @@ def untex(source: str) -> str:
     --------
     >>> untex(r"\frac{1}{2}\sqrt{d_k} \le q\cdot k")
     '1/2√d_k ≤ q·k'
+    >>> untex(r"\begin{pmatrix}1&2\\3&4\end{pmatrix}, \tfrac{15}2, \tfrac1{64}")
+    '[[1, 2], [3, 4]], 15/2, 1/64'
     """
-    text = source
+    text = re.sub(r"\\begin\{pmatrix\}(.*?)\\end\{pmatrix\}", _matrix, source)
+    text = re.sub(r"(\\[td]?frac" + _BRACED + r")(\d)", r"\1{\3}", text)
+    text = re.sub(r"(\\[td]?frac)(\d)\{", r"\1{\2}{", text)
     for _ in range(4):  # nested braces, from the inside out
         text = re.sub(r"\\[td]?frac" + _BRACED + _BRACED, _quotient, text)
         text = re.sub(r"\\[td]?frac(\d)(\d)", r"\1/\2", text)
