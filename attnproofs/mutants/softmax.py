@@ -285,7 +285,7 @@ def denominator_shared_by_rows(query: Array, key: Array, value: Array, **rest: A
 @mutant(
     "sdpa",
     "the softmax is left out: the scores themselves weigh the values, divided by their sum",
-    cause="shift",
+    cause="row-sum",
     witness=lambda: _row(1, 2),
 )
 def scores_normalised_without_exponential(
