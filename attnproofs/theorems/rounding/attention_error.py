@@ -135,8 +135,12 @@ def proof_lower(p: Proof) -> None:
 
 
 def mass(s: Scope) -> Claim:
-    declare(s)
-    return le(size(s), s["V"])
+    n = s.dimension("n")
+    s.tensor("s", n)
+    s.tensor("λ", n)
+    v, top = s.tensor("v", n), s.scalar("V")
+    s.assume("size", lambda l: le(absolute(v[l]), top), over={"l": n})
+    return le(size(s), top)
 
 
 def proof_mass(p: Proof) -> None:
@@ -152,16 +156,21 @@ def quotient(s: Scope) -> Claim:
     return le(absolute(ratio - 1), (A + eps) / (1 - eps))
 
 
-def factor(s: Scope) -> tuple[Expr, Expr, Expr]:
+def factor(s: Scope, *left_out: str) -> tuple[Expr, Expr, Expr]:
     """Declare the numerator's error a and the denominator's x; return (1 + a)/(1 + x)."""
     a, x, A, eps = (s.scalar(name) for name in ("a", "x", "A", "ε"))
-    s.assume("A_nonnegative", le(0, A))
-    s.assume("a_below", le(-A, a))
-    s.assume("a_above", le(a, A))
-    s.assume("x_below", le(-eps, x))
-    s.assume("x_above", le(x, eps))
-    s.assume("x_positive", lt(-1, x))
-    s.assume("ε_below_one", lt(eps, 1))
+    bounds = {
+        "A_nonnegative": le(0, A),
+        "a_below": le(-A, a),
+        "a_above": le(a, A),
+        "x_below": le(-eps, x),
+        "x_above": le(x, eps),
+        "x_positive": lt(-1, x),
+        "ε_below_one": lt(eps, 1),
+    }
+    for name, relation in bounds.items():
+        if name not in left_out:
+            s.assume(name, relation)
     return (1 + a) / (1 + x), A, eps
 
 
@@ -172,7 +181,7 @@ def proof_quotient(p: Proof) -> None:
 
 
 def quotient_upper(s: Scope) -> Claim:
-    ratio, A, eps = factor(s)
+    ratio, A, eps = factor(s, "a_below", "x_above")
     return le(ratio - 1, (A + eps) / (1 - eps))
 
 
@@ -185,7 +194,7 @@ def proof_quotient_upper(p: Proof) -> None:
 
 
 def quotient_lower(s: Scope) -> Claim:
-    ratio, A, eps = factor(s)
+    ratio, A, eps = factor(s, "a_above")
     return le(1 - ratio, (A + eps) / (1 - eps))
 
 

@@ -154,9 +154,11 @@ def bounded_values(s: Scope) -> tuple[Array, Expr, Expr]:
 
 
 def share(s: Scope) -> Claim:
-    s.dimension("n")
-    v, low, high = bounded_values(s)
-    j = s.index("j", s["n"])
+    n = s.dimension("n")
+    v, low, high = s.tensor("v", n), s.scalar("L"), s.scalar("M")
+    s.assume("range", lt(low, high))
+    s.assume("at_most", lambda l: le(v[l], high), over={"l": n})
+    j = s.index("j", n)
     return le((v[j] - low) / (high - low), 1)
 
 
