@@ -47,6 +47,7 @@ class Context:
     __slots__ = (
         "_inner",
         "_known",
+        "_polys",
         "accepted",
         "differentiated",
         "facts",
@@ -54,6 +55,7 @@ class Context:
         "parent",
         "random",
         "relations",
+        "signs",
         "statement",
         "variables",
     )
@@ -80,10 +82,12 @@ class Context:
         self.differentiated = differentiated
         self.random = random
         # answers that are kept: entailments (they depend on the statement and the facts alone),
-        # terms found well formed here, and the contexts reached from here
+        # terms found well formed here, their signs, and the contexts reached from here
         self._known: dict[Any, bool] = {} if known is None else known
         self.accepted: set[Term] = set()
+        self.signs: dict[Term, frozenset[int]] = {}
         self._inner: dict[Any, Context] = {}
+        self._polys: dict[int, list[Poly]] = {}
 
     @classmethod
     def root(cls, statement: Statement, extra: tuple[Hypothesis, ...] = ()) -> Context:
@@ -269,8 +273,11 @@ class Context:
         value = ix.as_const(p)
         if value is not None and value >= 0:
             return True
-        known = self._linear_facts(p, depth)
-        if not everything and _at_once(known, p):
+        base = self._base(depth)
+        if not everything and _at_once(base, p):
+            return True
+        known = self._linear_facts(base, p, depth)
+        if len(known) > len(base) and not everything and _at_once(known, p):
             return True
         goal = ix.sub(ix.scale(-1, p), ix.ONE)
         if _contradictory(known, goal, everything):
@@ -282,15 +289,23 @@ class Context:
         products = [ix.mul(a, b) for k, a in enumerate(relevant) for b in relevant[k:]]
         return _contradictory([*known, *products], goal, everything)
 
-    def _linear_facts(self, p: Poly, depth: int) -> list[Poly]:
+    def _base(self, depth: int) -> list[Poly]:
+        """Return the facts as polynomials that are not negative."""
+        if depth not in self._polys:
+            self._polys[depth] = [q for c in self.facts for q in self._as_nonnegative(c, depth)]
+        return self._polys[depth]
+
+    def _linear_facts(self, base: list[Poly], p: Poly, depth: int) -> list[Poly]:
         """Return polynomials known to be nonnegative.
 
         To the facts come those about the index functions in them and in `p`: their codomains, and
         instances of the hypotheses. Functions that only those instances mention get their
         codomains, and no instances of their own, so that this ends.
         """
-        found = [q for c in self.facts for q in self._as_nonnegative(c, depth)]
-        near = _functions([p, *found])
+        near = _functions([p, *base])
+        if not near:
+            return base
+        found = list(base)
         for a in sorted(near):
             conditions = [*self._codomain_facts(a, depth)]
             if depth == 0:

@@ -13,7 +13,7 @@ from attnproofs.kernel import index as ix
 from attnproofs.kernel.context import Context, bind_axis, match_cond, match_index
 from attnproofs.kernel.definitions import definition_of, unfolded
 from attnproofs.kernel.statement import Hypothesis
-from attnproofs.kernel.terms import Term, free_variables, instantiate, minus, subterms
+from attnproofs.kernel.terms import Term, free_variables, instantiate, minus, subterms, symbols
 
 Signs = frozenset[int]
 
@@ -40,6 +40,12 @@ def is_nonzero(ctx: Context, t: Term) -> bool:
 
 def signs(ctx: Context, t: Term) -> Signs:
     """Return a set of signs that contains the sign of `t`."""
+    if t not in ctx.signs:
+        ctx.signs[t] = _signs(ctx, t)
+    return ctx.signs[t]
+
+
+def _signs(ctx: Context, t: Term) -> Signs:
     found = _by_syntax(ctx, t)
     if len(found) == 1:
         return found
@@ -178,6 +184,7 @@ def _facts(ctx: Context, t: Term) -> Iterator[tuple[int, bool]]:
     """Yield (side, strict) for each relation of the context that tells the sign of `t`."""
     from attnproofs.kernel.algebra import same  # algebra needs signs for its divisors
 
+    mentioned = symbols(t)
     plain = ctx.without_relations()  # so that no relation is used to read itself
     for h in ctx.relations:
         if h.relation not in ("<", "<=") or h.lhs is None or h.rhs is None:
@@ -188,6 +195,8 @@ def _facts(ctx: Context, t: Term) -> Iterator[tuple[int, bool]]:
                 yield side, strict
         if h.lhs[:2] != ("q", 0) and h.rhs[:2] != ("q", 0) and t[0] in ("add", "mul"):
             difference = minus(h.rhs, h.lhs)
+            if symbols(difference) != mentioned:
+                continue  # it could match only after a symbol cancels; not looked for
             for binding in _bindings(h, difference, t):
                 instance = bound(difference, binding)
                 if _applies(ctx, h, binding):
