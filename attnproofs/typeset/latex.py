@@ -230,6 +230,7 @@ def book(
     from attnproofs.typeset.figures.captions import BY_CHAPTER, CAPTIONS
     from attnproofs.typeset.words import AXIOMS_KO, INTRODUCTIONS, RULE_TEXTS, RULES
 
+    symbols, plain_symbols = notation.symbols(pages, language)
     present = list(dict.fromkeys(p.chapter for p in pages)) if chapters is None else list(chapters)
     used = _rules_of(pages)
     cited = sorted({key for p in pages for key in p.references})
@@ -278,7 +279,8 @@ def book(
                 )
             ),
             chapters=sections,
-            symbols=notation.symbols(pages, language),
+            symbols=symbols,
+            plain_symbols=plain_symbols,
             definitions=notation.definitions(pages),
             shapes=notation.shapes(language),
             rules=[

@@ -13,12 +13,16 @@ from attnproofs.typeset.words import MEANINGS, SHAPES, word
 _ORDER = ("dimensions", "indices", "scalars", "tensors", "predicates", "functions", "family",
           "independent_family")  # fmt: skip
 _SHOWN_SHAPES = 3
+_SIZES = ("T", "T_s", "T_t", "d_k", "d_v", "d_model", "H", "n")
 
 
-def symbols(pages: Sequence[Page], language: str, notation: str = "latex") -> list[dict[str, Any]]:
+def symbols(
+    pages: Sequence[Page], language: str, notation: str = "latex"
+) -> tuple[list[dict[str, Any]], list[tuple[str, list[str]]]]:
     """Return one row a symbol: how it is written, what it is, which shapes it has.
 
-    The rows come from the declarations of the theorems' statements; a meaning is added where the
+    Symbols of which nothing but their kind is to be said come second, kind by kind. The rows come
+    from the declarations of the theorems' statements; a meaning is added where the
     field has a fixed use of the name.
     """
     found: dict[tuple[str, str], dict[str, None]] = {}
@@ -28,18 +32,23 @@ def symbols(pages: Sequence[Page], language: str, notation: str = "latex") -> li
                 if kind != "indices" and not page.lemma:
                     found.setdefault((kind, name), {})[shape.to(notation)] = None
     rows = []
+    plain: dict[str, list[str]] = {}
     for kind, name in sorted(found, key=lambda k: (_ORDER.index(k[0]), sort_key(k[1]))):
         shapes = [s for s in found[kind, name] if s]
+        fixed = MEANINGS.get(name, {}) if (kind == "dimensions") == (name in _SIZES) else {}
+        if not fixed and not shapes:
+            plain.setdefault(word(kind, language), []).append(NOTATIONS[notation].name(name))
+            continue
         rows.append(
             {
                 "name": NOTATIONS[notation].name(name),
                 "kind": word(kind, language),
-                "meaning": MEANINGS.get(name, {}).get(language, ""),
+                "meaning": fixed.get(language, ""),
                 "shapes": shapes[:_SHOWN_SHAPES],
                 "more": len(shapes) > _SHOWN_SHAPES,
             }
         )
-    return rows
+    return rows, list(plain.items())
 
 
 def definitions(pages: Sequence[Page]) -> list[tuple[str, Formula]]:
