@@ -22,11 +22,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+
+
 class Checked(HTMLParser):
     """Reads a page and notes what an accessibility checker would."""
-
-    VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
-            "track", "wbr"}  # fmt: skip
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class Checked(HTMLParser):
             self.problems.append("a positive tabindex changes the reading order")
         if tag == "svg" and self._text_of_link is not None:
             self._text_of_link += "picture" if self._text_of_link else ""
-        if tag not in self.VOID:
+        if tag not in VOID:
             self._open.append(tag)
 
     def handle_data(self, data):
@@ -150,9 +150,9 @@ def test_no_internal_link_is_dead():
                 dead.append((name, link))
                 continue
             relative = target.relative_to(SITE.resolve()).as_posix()
-            if parts.fragment and relative in pages():
-                if unquote(parts.fragment) not in pages()[relative].ids:
-                    dead.append((name, link))
+            known = pages()[relative].ids if relative in pages() else None
+            if parts.fragment and known is not None and unquote(parts.fragment) not in known:
+                dead.append((name, link))
     assert dead[:5] == []
 
 
@@ -172,7 +172,13 @@ def test_no_page_needs_the_network():
 
 def test_pages_are_accessible():
     """Alt texts, labels, heading levels, link texts, unique ids, languages."""
-    wrong = {name: page.problems for name, page in pages().items() if page.problems}
+    # the theme's search page gets its heading from a script when a search runs
+    known = {"search.html": ["0 main headings"]}
+    wrong = {
+        name: page.problems
+        for name, page in pages().items()
+        if page.problems and page.problems != known.get(name)
+    }
     assert wrong == {}
 
 
