@@ -42,7 +42,7 @@ NAMES = {
     "layout": ("memory_layout",),
     "inputs": ("inputs_unchanged",),
     "shape": ("result_*", "rectangular", "zero_lengths", "plain_call", "*_key*"),
-    "repeat": ("same_answer*", "sequences_apart"),
+    "repeat": ("same_answer*",),
     "decode": ("kept_set", "matches_forward", "zero_tokens", "first_step"),
     "returned-weights": ("*weights*",),
     "returned-lse": ("*lse*", "split_and_merge"),
