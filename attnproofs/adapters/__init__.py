@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 
 from attnproofs.adapters.base import Adapter
 from attnproofs.errors import MissingDependency, TargetError
@@ -20,6 +21,9 @@ from attnproofs.errors import MissingDependency, TargetError
 __all__ = ["Adapter", "get", "installed", "names", "requirement"]
 
 GROUP = "attnproofs.adapters"
+
+#: Where installed libraries are known to depart from their own profile.
+KNOWN = Path(__file__).with_name("known.toml")
 
 # name -> (module in this folder, its Adapter, packages it needs, extra of ours that installs them)
 _BUILT_IN: dict[str, tuple[str, str, tuple[str, ...], str]] = {

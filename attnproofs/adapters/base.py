@@ -32,6 +32,9 @@ class Adapter:
         Names of the input formats it claims.
     packages
         Distributions whose versions a report names.
+    known
+        Path of a TOML file of known differences from the profile, a reason for each, or empty; the
+        form is that of ``attnproofs audit --known``.
 
     Notes
     -----
@@ -45,6 +48,7 @@ class Adapter:
     functions: Mapping[str, Callable[..., Any]] = field(repr=False)
     dtypes: tuple[str, ...] = ("float64", "float32")
     packages: tuple[str, ...] = ()
+    known: str = ""
 
     def __post_init__(self) -> None:
         unknown = [level for level in self.functions if level not in LEVELS]

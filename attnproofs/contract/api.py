@@ -208,7 +208,7 @@ def prepare(
         first_only=first_only,
         variant=variant,
         precision=precision,
-        known=known if isinstance(known, Known) else read_known(known) if known else Known(),
+        known=_known(known, found, own_profile=profile is None),
     )
     return Prepared(found, levels, settings)
 
@@ -234,6 +234,24 @@ def check_names(only: Sequence[str], skip: Sequence[str]) -> None:
             raise InputError(
                 f"no property is called {pattern!r}{hint} ('attnproofs audit --list' prints them)"
             )
+
+
+def _known(known: str | Path | Known | None, target: Target, *, own_profile: bool) -> Known:
+    """The user's known differences and, under its own profile, those that an adapter brings.
+
+    The latter depend on a library's version, so that none is reported when it matches nothing.
+    """
+    if isinstance(known, Known):
+        return known
+    listed = read_known(known) if known else Known()
+    if target.kind != "adapter" or not own_profile:
+        return listed
+    from attnproofs import adapters
+
+    theirs = adapters.get(target.where).known
+    files = [adapters.KNOWN, Path(theirs)] if theirs else [adapters.KNOWN]
+    brought = [entry for file in files for entry in read_known(file).entries]
+    return Known([*listed.entries, *brought], set(brought))
 
 
 def _target(target: Callable[..., Any] | str | Target, level: str | None) -> Target:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -207,3 +208,16 @@ def test_no_such_adapter_and_no_such_level(load):
         load("torch-sdpa").function("mha")
     with pytest.raises(ValueError, match=r"levels \['flash'\] are not among"):
         adapters.Adapter("x", "x", "strict", {"flash": plain.sdpa})
+
+
+def test_known_differences_have_a_target_and_apply_under_the_own_profile_only(load):
+    from attnproofs.contract.api import prepare
+    from attnproofs.contract.known import read_known
+
+    for entry in read_known(adapters.KNOWN).entries:
+        assert any(fnmatchcase(name, entry.target) for name in NAMES), entry
+    load("torch-sdpa")
+    own, other = prepare("torch-sdpa").settings, prepare("torch-sdpa", profile="strict").settings
+    assert "IndexError" in own.known.reason("torch-sdpa", "sdpa", "mask_broadcast")
+    assert not other.known.reason("torch-sdpa", "sdpa", "mask_broadcast")
+    assert not own.known.unmatched("torch-sdpa")
