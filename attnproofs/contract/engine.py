@@ -176,6 +176,9 @@ class Session(Probe):
             answer = self.process.call(positional, keywords, case.layouts)
         self._note(answer)
         arrays = self.usable(answer)
+        if self.level == "grad" and self.profile.layout == "BLHD":
+            # each gradient has the axes of its argument
+            return [np.swapaxes(a, 1, 2) if a.ndim == 4 else a for a in arrays]
         if self.profile.output_layout == "BLHD" and self.level in ("sdpa", "weights", "lse"):
             arrays[0] = np.swapaxes(arrays[0], 1, 2) if arrays[0].ndim == 4 else arrays[0]
         return arrays
@@ -629,13 +632,14 @@ class Session(Probe):
             args=self.arguments(case.args),
             changed=self.arguments(case.changed),
         )
+        layout = self.profile.layout if self.level == "grad" else self.profile.output_layout
         return snippet(
             self.target,
             self.level,
             given,
             violation,
             limit=self.settings.limit,
-            output_layout=self.profile.output_layout if self.rank == 4 else "BHLD",
+            output_layout=layout if self.rank == 4 else "BHLD",
             identifier=identifier,
         )
 

@@ -28,6 +28,8 @@ def linen_sdpa(query, key, value, *, attn_mask=None):
 @compiled("is_causal", "enable_gqa")
 def nnx_sdpa(query, key, value, *, attn_mask=None, is_causal=False, enable_gqa=False):
     """``flax.nnx.dot_product_attention``."""
+    if query.shape[-1] != value.shape[-1]:
+        raise NotImplementedError("jax, which it calls: values must be as wide as keys")
     return nnx.dot_product_attention(query, key, value, is_causal=is_causal, **masks(attn_mask))
 
 

@@ -30,6 +30,8 @@ def compiled(*static):
 
 def call(query, key, value, attn_mask, **options):
     """The call; the mask is given all four axes, as it must have."""
+    if query.shape[-1] != value.shape[-1]:
+        raise NotImplementedError("jax: values must be as wide as keys")
     mask = bias = None
     if attn_mask is not None:
         full = attn_mask.reshape((1,) * (query.ndim - attn_mask.ndim) + attn_mask.shape)

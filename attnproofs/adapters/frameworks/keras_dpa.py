@@ -20,6 +20,8 @@ __all__ = ["ADAPTER", "BACKEND", "keras"]
 
 def dpa(query, key, value, *, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
     """The operation; a mask must have all four axes."""
+    if BACKEND == "jax" and query.shape[-1] != value.shape[-1]:
+        raise NotImplementedError("jax, which it calls: values must be as wide as keys")
     mask = bias = None
     if attn_mask is not None:
         full = attn_mask.reshape((1,) * (4 - attn_mask.ndim) + tuple(attn_mask.shape))
