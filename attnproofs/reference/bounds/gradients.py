@@ -111,7 +111,7 @@ def gradient_allowance(
 
     References
     ----------
-    .. [1] The page "The bound, with its proof" of the documentation, section on gradients.
+    The page "The bound, with its proof" of the documentation, section on gradients.
 
     Examples
     --------

@@ -253,7 +253,7 @@ def allowance(
 
     References
     ----------
-    .. [1] The page "The bound, with its proof" of the documentation.
+    The page "The bound, with its proof" of the documentation.
 
     Examples
     --------
