@@ -10,7 +10,12 @@ import pytest
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "findings.md"
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "onnx", "keras", "transformers")
-NEEDS = {"onnx-reference": "onnx", "onnxruntime": "onnxruntime", "hf-": "transformers"}
+NEEDS = {
+    "onnx-reference": "onnx",
+    "keras-": "keras",
+    "onnxruntime": "onnxruntime",
+    "hf-": "transformers",
+}
 
 
 def _findings():
