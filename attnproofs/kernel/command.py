@@ -16,6 +16,9 @@ from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.replay import Replay
 
 
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 def load(path: Path) -> Any:
     """Return the JSON value in a file, refusing files that are too large before reading them."""
     try:
@@ -50,10 +53,9 @@ def main(arguments: list[str]) -> int:
             entry: dict[str, Any] = {"file": path.name, "statement": name, "digest": digest}
             try:
                 proved = replay.prove(digest)
-            except (Refused, RecursionError) as refusal:
+            except (Refused, RecursionError, *_MALFORMED) as error:
                 status = 1
-                reason = refusal.reason if isinstance(refusal, Refused) else "nested too deeply"
-                entry |= {"status": "refused", "message": reason}
+                entry |= {"status": "refused", "message": _reason(error)}
             else:
                 entry |= {
                     "status": "proved",
@@ -70,6 +72,15 @@ def main(arguments: list[str]) -> int:
     refused = sum(e["status"] != "proved" for e in results)
     print(f"{len(results) - refused} proved, {refused} refused")
     return status
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, Refused):
+        return error.reason
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    # data that no rule has a word for; whatever it is, it proves nothing
+    return f"malformed ({type(error).__name__}: {error})"
 
 
 def _load_neighbours(replay: Replay, names: list[Path]) -> None:

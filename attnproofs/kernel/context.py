@@ -194,6 +194,15 @@ class Context:
         """Return this context without its relations between reals."""
         return self._once("plain", lambda: self._with(relations=())) if self.relations else self
 
+    def opened(self) -> set[str]:
+        """Return the names of the indices that are open here."""
+        names: set[str] = set()
+        here: Context | None = self
+        while here is not None:
+            names |= here.variables
+            here = here.parent
+        return names
+
     def outermost_for(self, names: set[str]) -> Context:
         """Return the context outside all binders whose indices are not among `names`."""
         here = self

@@ -259,6 +259,8 @@ def value(x: Any) -> Term:
 
 def statement(x: Any) -> Statement:
     """Read a statement."""
+    if opened_names(x):
+        raise Refused("statement: a name may not begin with %")
     r = record(
         x, ("name", "declared", "independent", "definitions", "hypotheses", "claim"), "statement"
     )
@@ -457,6 +459,21 @@ def arguments(rule: str, x: Any) -> dict[str, Any]:
     if set(x) - set(known) or required - set(x):
         raise Refused(f"{rule}: takes the arguments {', '.join(known) or '(none)'}")
     return {name: known[name](v) for name, v in x.items()}
+
+
+def opened_names(x: Any) -> set[str]:
+    """Return the names of opened indices (``%0``, ``%1`` ...) that JSON data mention.
+
+    Opening a binder gives its index such a name. A line or a statement that mentions one could be
+    mistaken for the bound index; the arguments of a step may mention those that are open there.
+    """
+    if isinstance(x, dict):
+        return {n for v in x.values() for n in opened_names(v)}
+    if not isinstance(x, list):
+        return set()
+    if len(x) == 2 and x[0] == "v" and isinstance(x[1], str):
+        return {x[1]} if x[1].startswith("%") else set()
+    return {n for v in x for n in opened_names(v)}
 
 
 def path(x: Any) -> tuple[int, ...]:

@@ -166,6 +166,8 @@ class _Checker:
         line, relation = start, "="
         for number, data in enumerate(steps, 1):
             r = read.record(data, ("term", "relation", "rule", "at", "args", "back"), "step")
+            if read.opened_names(r["term"]):
+                raise Refused(f"step {number}: a line may not mention an opened index")
             following = read.term(r["term"])
             if r["relation"] not in ("=", "<=", "<"):
                 raise Refused(f"step {number}: a chain has =, <= and < only")
@@ -193,6 +195,8 @@ class _Checker:
         if r["back"] and relation != "=":
             raise Refused("only an equality can be used backwards")
         hole = descend(ctx, line, following, read.path(r["at"]), relation)
+        if read.opened_names(r["args"]) - hole.ctx.opened():
+            raise Refused("an argument mentions an index that is not open at the position")
         before, after = hole.before, hole.after
         if r["back"] != hole.turned:
             before, after = after, before

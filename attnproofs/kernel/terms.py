@@ -129,9 +129,11 @@ def instantiate(body: Term, values: tuple[ix.Index, ...]) -> Term:
 
     def at(i: ix.Index, depth: int) -> ix.Index:
         def value(a: ix.Atom) -> ix.Index | None:
-            if a[0] == "b" and a[1] >= depth:
-                return _raised(values[a[1] - depth], depth)
-            return None
+            if a[0] != "b" or a[1] < depth:
+                return None
+            if a[1] - depth >= len(values):
+                raise Refused("a bound index stands outside its binder")
+            return _raised(values[a[1] - depth], depth)
 
         return ix.substitute(i, value)
 
