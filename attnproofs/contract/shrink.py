@@ -80,7 +80,7 @@ def _smaller(case: Case) -> Iterator[Case]:
         if name in case.args and len(case.args) > 4 and not case.changed:
             rest = {k: v for k, v in case.args.items() if k != name}
             yield replace(case, args=rest)
-    if "stride0" in case.layouts.values():
+    if {"stride0", "expanded"} & set(case.layouts.values()):
         return
     for name, value in case.args.items():
         if isinstance(value, np.ndarray) and value.size:

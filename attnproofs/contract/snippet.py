@@ -15,6 +15,8 @@ LAYOUT_SOURCE = {
     "fortran": "{0} = np.asfortranarray({0})",
     "transposed": "{0} = np.swapaxes(np.ascontiguousarray(np.swapaxes({0}, -1, -2)), -1, -2)",
     "strided": "{0} = np.repeat({0}, 2, axis=-1)[..., ::2]",
+    "rows": "{0} = np.repeat({0}, 2, axis=-2)[..., ::2, :]",
+    "expanded": "{0} = np.broadcast_to({0}[..., :1, :, :].copy(), {0}.shape)",
     "reversed": "{0} = np.ascontiguousarray({0}[..., ::-1])[..., ::-1]",
     "guarded": "{0} = np.pad({0}, 1, constant_values=np.nan)[(slice(1, -1),) * {0}.ndim]",
     "stride0": "{0} = np.broadcast_to({0}[..., :1, :].copy(), {0}.shape)",

@@ -25,7 +25,18 @@ from attnproofs.contract.wire import Array
 #: A batch of calls is cut off after this many seconds.
 BATCH_SECONDS = 2.0
 #: Ways to lay the same values out in memory; the audit checks that none changes the answer.
-LAYOUTS = ("C", "fortran", "transposed", "strided", "reversed", "guarded", "stride0", "readonly")
+LAYOUTS = (
+    "C",
+    "fortran",
+    "transposed",
+    "strided",
+    "rows",
+    "reversed",
+    "guarded",
+    "stride0",
+    "expanded",
+    "readonly",
+)
 
 
 #: Repeated calls stop when they have left so many bytes behind.
@@ -36,7 +47,8 @@ def laid_out(array: Array, layout: str) -> Array:
     """The same values in another memory layout.
 
     ``guarded`` cuts the array out of a larger one filled with NaN, so that a read outside its
-    bounds shows. ``stride0`` repeats the first row without storing it again; the rows must agree.
+    bounds shows. ``stride0`` repeats the first row, ``expanded`` the first head, without storing it
+    again; the rows (heads) must agree.
     """
     if layout == "fortran":
         return np.asfortranarray(array)
@@ -46,6 +58,10 @@ def laid_out(array: Array, layout: str) -> Array:
         wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
         wide[..., ::2] = array
         return wide[..., ::2]
+    if layout == "rows" and array.ndim >= 2:
+        return np.repeat(array, 2, axis=-2)[..., ::2, :]
+    if layout == "expanded" and array.ndim >= 3 and array.shape[-3] > 0:
+        return np.broadcast_to(array[..., :1, :, :].copy(), array.shape)
     if layout == "reversed":
         return np.ascontiguousarray(array[..., ::-1])[..., ::-1]
     if layout == "guarded":

@@ -216,10 +216,11 @@ def _declare(level: str) -> None:
                 keep[0, 1:] = False
                 if make.profile.bool_mask != "none":
                     yield case.with_args(attn_mask=make.mask(keep))
-                if make.profile.additive_mask == "yes":
-                    yield case.with_args(attn_mask=make.additive(keep))
-                    if "is_causal" in make.claims and make.profile.mask_and_causal == "and":
-                        yield case.with_args(attn_mask=make.additive(keep), is_causal=True)
+                if make.profile.additive_mask != "yes":
+                    continue
+                yield case.with_args(attn_mask=make.additive(keep))
+                if "is_causal" in make.claims and make.profile.mask_and_causal == "and":
+                    yield case.with_args(attn_mask=make.additive(keep | True), is_causal=True)
 
     @declare(
         level,

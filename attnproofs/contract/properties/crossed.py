@@ -67,7 +67,7 @@ def grouped_scores(make: Make) -> Iterator[Case]:
     "gqa_tied",
     "The causal mask is that of the query's position in every head of a group.",
     agrees,
-    about="heads groups causal",
+    about="mask causal heads groups",
     needs="groups is_causal",
 )
 def grouped_causal(make: Make) -> Iterator[Case]:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from attnproofs.contract.case import Case, Violation
-from attnproofs.contract.property import Make, Probe, compare, declare, real
+from attnproofs.contract.property import (
+    EVERYTHING,
+    Make,
+    Probe,
+    TargetFailed,
+    compare,
+    declare,
+    real,
+)
 from attnproofs.contract.semantics import Expected, attention, unit_of
 from attnproofs.contract.wire import Array, dtype_named
 
@@ -126,7 +134,7 @@ def right_shape(probe: Probe, one: Case) -> Violation | None:
     return compare(probe.outputs(one)[0], wanted, wanted, judged=False)
 
 
-@declare("sdpa", "shapes", "The result has shape (..., L, Ev).", right_shape, about="shapes")
+@declare("sdpa", "shapes", "The result has shape (..., L, Ev).", right_shape)
 def result_shape(make: Make) -> Iterator[Case]:
     for queries, keys, features, width in ((2, 2, 2, 2), (2, 3, 4, 5), (3, 2, 1, 1), (1, 4, 3, 2)):
         yield case(
@@ -336,6 +344,19 @@ def _at_level(make: Make, queries: int, keys: int, level: float, **kw: Any) -> I
 
 @declare(
     "sdpa",
+    "max_subtraction",
+    "Each row has a shift of its own: rows at opposite levels do not disturb each other.",
+    agrees,
+    about="level rows",
+)
+def rows_have_their_own_shift(make: Make) -> Iterator[Case]:
+    for level in levels(make):
+        yield case(make, np.array([[1.0], [-1.0]]), np.array([[level]]), np.ones((1, 1)))
+        yield case(make, np.array([[1.0], [0.0]]), np.full((2, 1), level), np.ones((2, 1)))
+
+
+@declare(
+    "sdpa",
     "online_softmax",
     "Scores that rise or fall along the row give the same weights as in any other order.",
     agrees,
@@ -450,7 +471,7 @@ def band(length: int, left: int, right: int) -> Array:
     "softmax_positive",
     "A kept key keeps its weight also when its score is exactly zero or its vector is zero.",
     agrees,
-    about="mask zero scale",
+    about="mask zero scale scores",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -496,7 +517,7 @@ def empty_row(make: Make) -> Iterator[Case]:
     "mask_exact_zero",
     "Masked keys and values have no influence, however large they are.",
     unmoved,
-    about="mask influence scale zero",
+    about="mask influence scale scores zero level rows long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -591,7 +612,7 @@ def masking_at_any_level(make: Make) -> Iterator[Case]:
     "softmax_shift",
     "An additive mask of zeros changes nothing.",
     agrees,
-    about="mask additive scale zero",
+    about="mask additive scale scores zero long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -613,7 +634,7 @@ def additive_zero_mask(make: Make) -> Iterator[Case]:
     "bool_additive",
     "An additive mask of 0 and -inf does what the boolean mask does.",
     agrees,
-    about="mask additive scale zero",
+    about="mask additive scale scores zero long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -634,7 +655,7 @@ def boolean_is_additive(make: Make) -> Iterator[Case]:
     "softmax_ratio",
     "A finite additive mask b multiplies a weight by exp(b) before the weights are normalised.",
     agrees,
-    about="mask additive scale zero",
+    about="mask additive scale scores zero long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -656,7 +677,7 @@ def additive_bias(make: Make) -> Iterator[Case]:
     "softmax_shift",
     "A constant added to a whole row of the mask changes nothing, however low it is.",
     agrees,
-    about="mask additive level scale zero",
+    about="mask additive level scale scores zero long",
     needs="attn_mask",
     domain=no_empty_row,
 )
@@ -725,7 +746,7 @@ def causal_kept_set(make: Make) -> Iterator[Case]:
     "causal_no_future",
     "Changing only later keys and values leaves the earlier rows alone.",
     unmoved,
-    about="mask causal influence scale zero",
+    about="mask causal influence scale scores zero level rows long",
     needs="is_causal",
     domain=_square,
 )
@@ -782,7 +803,7 @@ def causal_single_query(make: Make) -> Iterator[Case]:
     "softmax_positive",
     "Under is_causal a key with score exactly zero keeps its weight.",
     agrees,
-    about="mask causal zero scale",
+    about="mask causal zero scale scores",
     needs="is_causal",
 )
 def causal_zero_scores(make: Make) -> Iterator[Case]:
@@ -824,7 +845,7 @@ def _nonfinite_causal(make: Make, where: str) -> Iterator[Case]:
     "mask_and",
     "A mask together with is_causal: both apply.",
     agrees,
-    about="mask causal",
+    about="mask causal additive scale scores zero",
     needs="attn_mask is_causal",
     domain=no_empty_row,
 )
@@ -1002,7 +1023,7 @@ def zero_lengths(make: Make) -> Iterator[Case]:
     "cross_attention",
     "Queries and keys of different number, values of another width than the keys.",
     agrees,
-    about="scale scores rectangular square",
+    about="scale scores rectangular square long",
 )
 def rectangular(make: Make) -> Iterator[Case]:
     for queries, keys, e, width in ((2, 3, 1, 1), (3, 2, 2, 1), (1, 4, 2, 3), (4, 1, 3, 2)):
@@ -1019,7 +1040,7 @@ def rectangular(make: Make) -> Iterator[Case]:
     "permutation_equivariance",
     "Permuting the keys together with their values changes nothing.",
     agrees,
-    about="scale scores order",
+    about="scale scores order long",
 )
 def key_order(make: Make) -> Iterator[Case]:
     for keys in (2, 3, 5, 9, 17):
@@ -1048,7 +1069,7 @@ def query_rows(make: Make) -> Iterator[Case]:
     "duplicate_keys",
     "Repeating the whole list of keys and values changes nothing.",
     agrees,
-    about="scale scores duplicates",
+    about="scale scores duplicates long",
 )
 def duplicate_keys(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 4):
@@ -1063,7 +1084,7 @@ def duplicate_keys(make: Make) -> Iterator[Case]:
     "key_bias_invisible",
     "Adding the same vector to every key changes nothing.",
     agrees,
-    about="level scale",
+    about="level scale scores",
 )
 def key_offset(make: Make) -> Iterator[Case]:
     for offset in (1.0, -1.0, 10.0, -10.0, 100.0, -100.0):
@@ -1077,7 +1098,7 @@ def key_offset(make: Make) -> Iterator[Case]:
     "convex_bounds",
     "Each output lies between the smallest and the largest kept value.",
     agrees,
-    about="scale scores",
+    about="scale scores long",
 )
 def convex_bounds(make: Make) -> Iterator[Case]:
     for _ in range(make.examples // 4):
@@ -1177,7 +1198,7 @@ def causal_value_nan(make: Make) -> Iterator[Case]:
 def memory_layout(make: Make) -> Iterator[Case]:
     shapes = ((1, 3, 2, 2), (2, 3, 2, 3), (3, 2, 4, 5))
     for (queries, keys, e, width), layout in product(
-        shapes, ("transposed", "strided", "reversed", "fortran", "guarded", "readonly")
+        shapes, ("transposed", "strided", "rows", "reversed", "fortran", "guarded", "readonly")
     ):
         for name in ("value", "key", "query"):
             yield case(
@@ -1193,3 +1214,77 @@ def memory_layout(make: Make) -> Iterator[Case]:
         rows = {"query": np.ones((3, 2)), "key": np.ones((3, 2)), "value": values}
         rows[name] = np.broadcast_to(np.array([1.0, 2.0]), (3, 2))
         yield case(make, rows["query"], rows["key"], rows["value"], layouts={name: "stride0"})
+    for name, heads in product(("value", "key", "query"), (2, 3)):
+        # one head, repeated in the same way
+        lead = (1, heads) if make.rank == 4 else (heads,)
+        arrays = {n: np.arange(2.0 * heads).reshape(*lead, 2, 1) for n in ("query", "key", "value")}
+        arrays[name] = np.broadcast_to(np.array([[1.0], [2.0]]), (*lead, 2, 1))
+        yield case(
+            make, arrays["query"], arrays["key"], arrays["value"], layouts={name: "expanded"}
+        )
+
+
+# ------------------------------------------------------------------ other data types, options
+def agrees_if_taken(probe: Probe, one: Case) -> Violation | None:
+    """Like `agrees`, for calls that a function may well refuse."""
+    try:
+        return agrees(probe, one)
+    except TargetFailed as failure:
+        if failure.violation.kind == "raised":
+            raise TargetFailed(failure.violation, "NotImplementedError") from None
+        raise
+
+
+@declare(
+    "sdpa",
+    "single_head_formula",
+    "Arguments of different data types, where they are taken at all, are not cut to whole numbers.",
+    agrees_if_taken,
+    about="mixed scale scores",
+    dtypes=("float32",),
+)
+def mixed_dtypes(make: Make) -> Iterator[Case]:
+    for name in ("value", "key", "query"):
+        one = case(make, np.ones((1, 1)), np.array([[0.5], [0.0]]), np.array([[0.5], [0.25]]))
+        yield one.with_args(**{name: one.array(name).astype(np.float64)})
+
+
+@declare(
+    "sdpa",
+    "single_head_formula",
+    "All options together, at random sizes, do what each does alone.",
+    agrees,
+    about=EVERYTHING,
+)
+def options_together(make: Make) -> Iterator[Case]:
+    profile = make.profile
+    for _ in range(2 * make.examples):
+        batch, group = make.pick(1, 1, 2, 3), make.pick(1, 1, 2, 3)
+        group = group if "groups" in make.claims else 1
+        key_heads, queries, keys = make.size(1, 3), make.size(1, 5), make.size(1, 6)
+        e, width = make.size(1, 4), make.size(1, 4)
+        options: dict[str, Any] = {}
+        causal = "is_causal" in make.claims and profile.causal_alignment == "top-left"
+        if causal and make.rng.random() < 0.4:
+            options["is_causal"] = True
+        together = profile.mask_and_causal == "and" or "is_causal" not in options
+        if "attn_mask" in make.claims and together and make.rng.random() < 0.7:
+            full = (batch, key_heads * group, queries, keys)
+            shape = tuple(make.pick(n, n, 1) for n in full[make.pick(0, 0, 2) :])
+            keep = make.rng.random(shape) < 0.7
+            keep[..., 0] = True
+            if profile.bool_mask in ("attend", "masked") and make.rng.random() < 0.5:
+                options["attn_mask"] = make.mask(keep)
+            elif profile.additive_mask == "yes":
+                options["attn_mask"] = make.additive(keep, make.lattice(*shape))
+        if profile.default_scale == "required" or (
+            "scale" in make.claims and make.rng.random() < 0.3
+        ):
+            options["scale"] = make.pick(1.0, 0.5, 2.0)
+        yield case(
+            make,
+            make.lattice(batch, key_heads * group, queries, e),
+            make.lattice(batch, key_heads, keys, e),
+            make.lattice(batch, key_heads, keys, width),
+            **options,
+        )

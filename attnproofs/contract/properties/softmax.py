@@ -86,7 +86,7 @@ def given_axis(make: Make) -> Iterator[Case]:
     "softmax_shift",
     "Adding a constant to every score changes nothing, at any level.",
     agrees,
-    about="level",
+    about="level scores",
 )
 def shift(make: Make) -> Iterator[Case]:
     for n, level in product((1, 2, 3), levels(make)):
