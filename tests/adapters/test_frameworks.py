@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attnproofs
 from attnproofs import adapters
 from attnproofs.adapters import numpy_attention as plain
 from attnproofs.contract.identify import identify
@@ -221,3 +222,20 @@ def test_known_differences_have_a_target_and_apply_under_the_own_profile_only(lo
     assert "IndexError" in own.known.reason("torch-sdpa", "sdpa", "mask_broadcast")
     assert not other.known.reason("torch-sdpa", "sdpa", "mask_broadcast")
     assert not own.known.unmatched("torch-sdpa")
+
+
+#: Frameworks that compile for every shape: a part of the audit, since the whole takes minutes.
+COMPILED = {"jax-dpa", "flax-dpa", "flax-nnx-dpa", "torch-flex", "keras-mha", "keras-mha-scores"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_holds_under_its_own_profile(name, load):
+    load(name)
+    only = (
+        ["result_shape", "single_key", "causal_alignment", "heads_own_column_blocks"]
+        if name in COMPILED
+        else []
+    )
+    report = attnproofs.audit(name, mode="quick", dtypes=["float32"], only=only, limit=60.0)
+    assert report.exit_status == 0, [(f.level, f.property, f.violation) for f in report.violated]
+    assert len(report.held) >= (2 if only else 20)
