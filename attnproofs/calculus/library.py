@@ -394,6 +394,51 @@ def rescaled_weight(b: Ix | int, x: Real, m: Array, f: Array, r: Array) -> Expr:
     return _rescaled_weight(b, N, x, m, f, r)  # type: ignore[no-any-return]
 
 
+_rotation = define_recursive(
+    "rotation",
+    lambda s: [s.dimension("t", least=0), s.scalar("c"), s.scalar("s")],
+    lambda c, s: Array((span(1, 2).axis,), lambda r: ind(r.is_(1))),
+    lambda before, t, c, s: Array(
+        (span(1, 2).axis,),
+        lambda r: (
+            ind(r.is_(1)) * (before[1] * c - before[2] * s)
+            + ind(~r.is_(1)) * (before[2] * c + before[1] * s)
+        ),
+    ),
+)
+
+
+def rotation(t: Ix | int, c: Real, s: Real) -> Array:
+    """Return cosine and sine of t times an angle, whose cosine is `c` and whose sine is `s`."""
+    return _rotation(t, c, s)  # type: ignore[no-any-return]
+
+
+_rope = define(
+    "rope",
+    lambda s: [
+        s.dimension("t", least=0),
+        s.dimension("h"),
+        s.tensor("q", s["h"], 2),
+        s.tensor("c", s["h"]),
+        s.tensor("s", s["h"]),
+    ],
+    lambda t, h, q, c, s: Array(
+        (span(1, h).axis, span(1, 2).axis),
+        lambda a, r: (
+            ind(r.is_(1))
+            * (q[a, 1] * rotation(t, c[a], s[a])[1] - q[a, 2] * rotation(t, c[a], s[a])[2])
+            + ind(~r.is_(1))
+            * (q[a, 1] * rotation(t, c[a], s[a])[2] + q[a, 2] * rotation(t, c[a], s[a])[1])
+        ),
+    ),
+)
+
+
+def rope(t: Ix | int, q: Array, c: Array, s: Array) -> Array:
+    """Return the pairs of `q` rotated t times, pair a by the angle of cosine c[a] and sine s[a]."""
+    return _rope(t, q.size(0), q, c, s)  # type: ignore[no-any-return]
+
+
 def power(x: Real, k: Ix | int) -> Expr:
     """Return x to the natural number k, which may be symbolic."""
     return _power(k, x)  # type: ignore[no-any-return]

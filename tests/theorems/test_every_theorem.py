@@ -52,6 +52,7 @@ CONSTANT = {
     "qk_mean": "the mean of a score is 0: that is the claim",
     "qk_std.d_k_64": "sqrt(64) = 8",
     "qk_variance_scaled": "the variance is 1: that is the claim",
+    "rotation_addition.length": "cos² + sin² = 1: that is the claim",
     "softmax_sum": "the weights sum to 1: that is the claim",
     "softmax_example": "an enclosure of one number",
     "softmax_example.first_above": "an enclosure of one number",

@@ -358,6 +358,47 @@ def _() -> list[str]:
     return [fixed(wide, 2), r"\le9896", fixed(narrow, 2)]
 
 
+# ---------------------------------------------------------------------- positions
+
+
+def turned(x: float, y: float, degrees: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    angle = mpmath.radians(degrees)
+    c, s = mpmath.cos(angle), mpmath.sin(angle)
+    return mpmath.chop(x * c - y * s), mpmath.chop(x * s + y * c)
+
+
+@figures("rope_relative")
+def _() -> list[str]:
+    def score(m: int, n: int) -> mpmath.mpf:
+        q, k = turned(1, 0, 60 * m), turned(1, 0, 60 * n)
+        return q[0] * k[0] + q[1] * k[1]
+
+    assert mpmath.almosteq(score(2, 3), score(7, 8))
+    return [f"={fixed(score(2, 3), 1)}"]
+
+
+@figures("rope_norm")
+def _() -> list[str]:
+    x, y = turned(3, 4, 90)
+    assert mpmath.almosteq(mpmath.hypot(x, y), 5)
+    return [f"({int(mpmath.nint(x))},{int(mpmath.nint(y))})"]
+
+
+@figures("alibi_shift")
+def _() -> list[str]:
+    by_distance = [-(mpf(3) - j) / 2 for j in (1, 2, 3)]
+    by_key = [mpf(j) / 2 for j in (1, 2, 3)]
+    assert by_distance == [-1, mpf(-1) / 2, 0]
+    assert [b - a for a, b in zip(by_distance, by_key, strict=True)] == [mpf(3) / 2] * 3
+    return [r"(-1,-\frac12,0)", r"(\frac12,1,\frac32)"]
+
+
+@figures("sinusoid_shift")
+def _() -> list[str]:
+    places = [turned(1, 0, 90 * t) for t in (1, 2, 3)]
+    return [f"E({t})=({int(x)},{int(y)})" for t, (x, y) in enumerate(places, 1)]
+
+
 @pytest.mark.parametrize("id", FIGURES)
 def test_the_figures_of_the_worked_line(id: str) -> None:
     """Each figure, computed again, stands in the line in either language."""
@@ -369,7 +410,7 @@ def test_the_figures_of_the_worked_line(id: str) -> None:
         assert not missing, f"{language}: {missing} not in {numbers[language]}"
 
 
-@pytest.mark.parametrize("chapter", ["softmax", "masking", "gradients", "rounding"])
+@pytest.mark.parametrize("chapter", ["softmax", "masking", "gradients", "rounding", "positions"])
 def test_every_worked_line_is_computed_again(chapter: str) -> None:
     """No theorem of these chapters prints a figure that is not checked here."""
     from attnproofs.theorems import select
