@@ -398,9 +398,9 @@ def attention(
         log-sum-exp is -inf. With a sink no row is empty: the sink takes all weight.
     precision : int or str
         Bits, as an integer or "N bits"; or "N digits". Weights are known to within
-        ``2**-bits``, outputs to within that times the largest difference of kept values, lse and
-        irrational scores to within that (absolutely, except that a score ``tau q.k`` is known
-        relatively).
+        ``2**-bits``, outputs to within that times the largest magnitude of a kept value in
+        their column, lse and scores to within that times the larger of 1 and their own size.
+        Rounding with `Enclosure.round_to` does not depend on it.
     backend : {"auto", "python", "flint"}
         Python integers, or ball arithmetic of python-flint; "auto" takes flint if installed.
 
