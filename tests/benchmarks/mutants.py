@@ -6,8 +6,8 @@
 Such a file holds a list MUTANTS (and, if it likes, EXTENDED) of dictionaries with the keys id,
 level, fn and what, and a dictionary CORRECT (and CORRECT_EXTENDED) from level to the correct
 function; the correct ones must pass. Options: --only PATTERN, --level LEVEL, --mode MODE, --first
-(stop at the first violated property), --jobs N, --json FILE. Exit status 0 when all are caught and
-no correct function is accused, else 1.
+(stop at the first violated property), --paste, --jobs N, --json FILE. Exit status 0 when
+all are caught and no correct function is accused, else 1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib.util
 import json
 import multiprocessing
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -66,16 +67,41 @@ def size_of(case):
     return shape, plain
 
 
+def shows(code, file, identity):
+    """Run the printed counterexample in a fresh interpreter; say whether its assertion fails."""
+    if file is None:
+        start = "from attnproofs.mutants import lookup\n"
+        start += f"attention = lookup({identity!r}).make()\n"
+    else:
+        start = "import importlib.util, sys\n"
+        start += (
+            f"spec = importlib.util.spec_from_file_location('audited_mutants', {str(file)!r})\n"
+        )
+        start += "module = importlib.util.module_from_spec(spec)\n"
+        start += "sys.modules[spec.name] = module\nspec.loader.exec_module(module)\n"
+        start += "rows = [*module.MUTANTS, *getattr(module, 'EXTENDED', [])]\n"
+        start += f"attention = next(row['fn'] for row in rows if row['id'] == {identity!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", start + code], capture_output=True, text=True, check=False
+    )
+    return done.returncode == 1 and "AssertionError" in done.stderr
+
+
 def examine(job):
     """Audit one subject in a process of its own."""
-    identity, level, function, correct, sentence, mode, first_only = job
+    identity, level, function, correct, sentence, options = job
     cause = ""
     if function is None:
         chosen = lookup(identity)
         function, cause = chosen.make(), chosen.cause
     start = time.perf_counter()
     report = audit(
-        function, level=level, profile="strict", mode=mode, isolate=False, first_only=first_only
+        function,
+        level=level,
+        profile="strict",
+        mode=options.mode,
+        isolate=False,
+        first_only=options.first,
     )
     seconds = time.perf_counter() - start
     row = {
@@ -91,6 +117,9 @@ def examine(job):
     if report.causes:
         first = report.causes[0]
         row["message"] = first.violation.message
+        row["code"] = first.code
+        if options.paste and not correct:
+            row["shown"] = shows(first.code, options.file, identity)
         if cause:
             row["cause"], row["named"] = cause, fits(cause, first.property)
         if first.case is not None:
@@ -125,6 +154,8 @@ def show(rows):
         total = sum(row["seconds"] for row in rows)
         print(f"slowest {slowest['id']}: {slowest['seconds']} s; all {total:.0f} s")
     for row in mutants:
+        if not row.get("shown", True):
+            print(f"NOT SHOWN BY ITS CODE {row['id']}:\n{row['code']}")
         if not row.get("named", True):
             print(f"OTHER NAME {row['id']}: {row['properties'][0]} for {row['cause']}")
     for row in missed:
@@ -141,11 +172,16 @@ def main():
     parser.add_argument("--level")
     parser.add_argument("--mode", default="default")
     parser.add_argument("--first", action="store_true", help="stop at the first violation")
+    parser.add_argument(
+        "--paste",
+        action="store_true",
+        help="run each printed counterexample in a fresh interpreter",
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     jobs = [
-        (identity, level, f, correct, sentence, options.mode, options.first)
+        (identity, level, f, correct, sentence, options)
         for identity, level, f, correct, sentence in subjects(options.file)
         if fnmatch.fnmatchcase(identity, options.only) and options.level in (None, level)
     ]
