@@ -70,7 +70,7 @@ def conventions(names: list[str]) -> str:
     for name in seen:
         adapter = adapters.get(name)
         versions = ", ".join(f"{k} {v}" for k, v in adapter.versions.items())
-        rows.append([name, f"`{adapter.calls}`", adapter.profile, versions])
+        rows.append([name, adapter.calls, adapter.profile, versions])
     parts = ["## Adapters\n", table(["adapter", "calls", "profile", "measured with"], rows)]
     for title, questions in TABLES.items():
         parts.append(f"## {title}\n")
