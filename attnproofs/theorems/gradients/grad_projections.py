@@ -145,13 +145,13 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradients of the projections", "ko": "사영의 기울기"},
     prose={
-        "en": "Each projection matrix collects Xᵀ times the gradient of what it produces. The "
-        "input collects four contributions: through the queries, the keys and the values, each "
-        "sent back by the transposed projection, and through the residual connection, "
-        "unchanged.",
-        "ko": "각 사영 행렬의 기울기는 Xᵀ에 그 출력의 기울기를 곱한 것입니다. 입력은 네 갈래의 "
-        "기울기를 더해 받습니다. 쿼리, 키, 밸류를 지나 전치된 사영으로 되돌아오는 셋과, 잔차 "
-        "연결을 그대로 지나오는 하나입니다.",
+        "en": r"Each projection matrix collects $X^\top$ times the gradient of what it "
+        r"produces. The input collects four contributions: through the queries, the keys and "
+        r"the values, each sent back by the transposed projection, and through the residual "
+        r"connection, unchanged.",
+        "ko": r"각 사영 행렬의 기울기는 $X^\top$에 그 출력의 기울기를 곱한 것입니다. 입력은 네 "
+        r"갈래의 기울기를 더해 받습니다. 쿼리, 키, 밸류를 지나 전치된 사영으로 되돌아오는 "
+        r"셋과, 잔차 연결을 그대로 지나오는 하나입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -159,7 +159,7 @@ THEOREM = Theorem(
             projection,
             proof_projection,
             name="projection",
-            title={"en": "a projection matrix: Xᵀ dQ", "ko": "사영 행렬: Xᵀ dQ"},
+            title={"en": r"a projection matrix: $X^\top dQ$", "ko": r"사영 행렬: $X^\top dQ$"},
         ),
         Part(
             step,

@@ -114,11 +114,11 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradients of queries and keys", "ko": "쿼리와 키의 기울기"},
     prose={
-        "en": "A query collects the keys, and a key the queries, each in proportion to the "
-        "gradient of the score between them; the factor 1/√d_k of the forward pass appears "
-        "once more.",
-        "ko": "쿼리는 키들을, 키는 쿼리들을 둘 사이 스코어의 기울기만큼 모아 받습니다. "
-        "순전파의 인수 1/√d_k가 여기서도 한 번 나타납니다.",
+        "en": r"A query collects the keys, and a key the queries, each in proportion to the "
+        r"gradient of the score between them; the factor $1/\sqrt{d_k}$ of the forward pass "
+        r"appears once more.",
+        "ko": r"쿼리는 키들을, 키는 쿼리들을 둘 사이 스코어의 기울기만큼 모아 받습니다. "
+        r"순전파의 인수 $1/\sqrt{d_k}$가 여기서도 한 번 나타납니다.",
     },
     parts=(
         Part(statement, proof),
@@ -126,7 +126,10 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "dS K, without 1/√d_k", "ko": "1/√d_k 없이 dS K이다"},
+            title={
+                "en": r"$dS\,K$, without $1/\sqrt{d_k}$",
+                "ko": r"$1/\sqrt{d_k}$ 없이 $dS\,K$이다",
+            },
             statement=without_scale,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -109,10 +109,10 @@ THEOREM = Theorem(
     title={"en": "Gradient of the scores", "ko": "스코어의 기울기"},
     prose={
         "en": "The gradient of a score is its weight times how much the gradient of that "
-        "weight exceeds the weighted mean of its row. So each row of dS sums to 0, and keys "
+        "weight exceeds the weighted mean of its row. So each row of $dS$ sums to 0, and keys "
         "with little weight receive little gradient.",
         "ko": "스코어의 기울기는 그 가중치에, 가중치의 기울기가 그 행의 가중평균을 얼마나 "
-        "넘는지를 곱한 값입니다. 따라서 dS의 각 행은 합이 0이며, 가중치가 작은 키는 기울기도 "
+        "넘는지를 곱한 값입니다. 따라서 $dS$의 각 행은 합이 0이며, 가중치가 작은 키는 기울기도 "
         "작게 받습니다.",
     },
     parts=(
@@ -121,7 +121,10 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "A ∘ dA, without the row sum", "ko": "행의 합을 빼지 않은 A ∘ dA이다"},
+            title={
+                "en": r"$A\circ dA$, without the row sum",
+                "ko": r"행의 합을 빼지 않은 $A\circ dA$이다",
+            },
             statement=without_mean,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -86,18 +86,18 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradient of the values", "ko": "밸류의 기울기"},
     prose={
-        "en": "If dO is the gradient of a loss with respect to the output O = A V, the "
-        "gradient with respect to the values is Aᵀ dO: each value collects the output "
-        "gradients of the tokens that looked at it, in proportion to their weights. Here and "
-        "below a loss enters through its first-order part, the sum of dO times O.",
-        "ko": "손실의 출력 O = A V에 대한 기울기가 dO이면 밸류에 대한 기울기는 Aᵀ dO입니다. 각 "
-        "밸류는 자신을 본 토큰들의 출력 기울기를 그 가중치만큼 모아 받습니다. 여기서부터 "
-        "손실은 일차 부분, 곧 dO와 O의 성분별 곱의 합으로 나타냅니다.",
+        "en": r"If $dO$ is the gradient of a loss with respect to the output $O=AV$, the "
+        r"gradient with respect to the values is $A^\top dO$: each value collects the output "
+        r"gradients of the tokens that looked at it, in proportion to their weights. Here and "
+        r"below a loss enters through its first-order part, the sum of $dO$ times $O$.",
+        "ko": r"손실의 출력 $O=AV$에 대한 기울기가 $dO$이면 밸류에 대한 기울기는 $A^\top "
+        r"dO$입니다. 각 밸류는 자신을 본 토큰들의 출력 기울기를 그 가중치만큼 모아 받습니다. "
+        r"여기서부터 손실은 일차 부분, 곧 $dO$와 $O$의 성분별 곱의 합으로 나타냅니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "A dO, without the transpose", "ko": "전치 없이 A dO이다"},
+            title={"en": r"$A\,dO$, without the transpose", "ko": r"전치 없이 $A\,dO$이다"},
             statement=untransposed,
             attempt=attempt,
             because="the two sides are not equal by ring",

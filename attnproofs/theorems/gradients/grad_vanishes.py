@@ -210,16 +210,16 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradients vanish at saturation", "ko": "포화에서 기울기는 사라진다"},
     prose={
-        "en": "Let the gradients of the weights of a row lie between -M and M. Then the "
-        "absolute gradients of its scores sum to at most 2M Σ p(1 - p), which is at most 4M(1 "
-        "- p_k) for any key k. When one key holds nearly all weight, hardly any gradient "
-        "reaches the scores, and so the queries and keys; with softmax_saturation it is "
-        "exponentially small in the lead of that key.",
-        "ko": "한 행의 가중치에 대한 기울기가 -M과 M 사이에 있으면, 스코어에 대한 기울기의 "
-        "절댓값을 모두 더해도 2M Σ p(1 - p)를 넘지 않고, 어떤 키 k에 대해서도 4M(1 - p_k)를 "
-        "넘지 않습니다. 한 키가 가중치를 거의 다 가지면 스코어와 쿼리, 키에는 기울기가 거의 "
-        "닿지 않습니다. softmax_saturation과 합치면 그 크기는 앞선 정도에 대해 지수적으로 "
-        "작습니다.",
+        "en": r"Let the gradients of the weights of a row lie between $-M$ and $M$. Then the "
+        r"absolute gradients of its scores sum to at most $2M\sum p(1-p)$, which is at most "
+        r"$4M(1-p_k)$ for any key $k$. When one key holds nearly all weight, hardly any "
+        r"gradient reaches the scores, and so the queries and keys; with softmax_saturation it "
+        r"is exponentially small in the lead of that key.",
+        "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 스코어에 대한 "
+        r"기울기의 절댓값을 모두 더해도 $2M\sum p(1-p)$를 넘지 않고, 어떤 키 $k$에 대해서도 "
+        r"$4M(1-p_k)$를 넘지 않습니다. 한 키가 가중치를 거의 다 가지면 스코어와 쿼리, 키에는 "
+        r"기울기가 거의 닿지 않습니다. softmax_saturation과 합치면 그 크기는 앞선 정도에 대해 "
+        r"지수적으로 작습니다.",
     },
     parts=(
         Part(statement, proof, instance=bounded),
@@ -255,13 +255,13 @@ THEOREM = Theorem(
             bound_positive,
             proof_bound_positive,
             name="bound",
-            title={"en": "M is not negative", "ko": "M은 음수가 아니다"},
+            title={"en": "$M$ is not negative", "ko": "$M$은 음수가 아니다"},
             instance=bounded,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "M (1 - p_k) is enough", "ko": "M (1 - p_k)로 충분하다"},
+            title={"en": "$M(1-p_k)$ is enough", "ko": "$M(1-p_k)$로 충분하다"},
             statement=halved,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",

@@ -83,11 +83,11 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradient of the weights", "ko": "가중치의 기울기"},
     prose={
-        "en": "The gradient with respect to the weight A_ij is the dot product of the output "
-        "gradient of token i with the value of token j: the more a value points where the "
-        "output should go, the more weight it asks for.",
-        "ko": "가중치 A_ij에 대한 기울기는 토큰 i의 출력 기울기와 토큰 j의 밸류의 내적입니다. "
-        "밸류가 출력이 가야 할 방향을 향할수록 더 큰 가중치를 요구합니다.",
+        "en": "The gradient with respect to the weight $A_{ij}$ is the dot product of the "
+        "output gradient of token $i$ with the value of token $j$: the more a value points "
+        "where the output should go, the more weight it asks for.",
+        "ko": "가중치 $A_{ij}$에 대한 기울기는 토큰 $i$의 출력 기울기와 토큰 $j$의 밸류의 "
+        "내적입니다. 밸류가 출력이 가야 할 방향을 향할수록 더 큰 가중치를 요구합니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(

@@ -136,13 +136,13 @@ THEOREM = Theorem(
     title={"en": "Boolean and additive masks", "ko": "불리언 마스크와 덧셈 마스크"},
     prose={
         "en": "A boolean mask drops the masked keys; an additive mask adds 0 to kept scores "
-        "and -c to masked ones. At kept keys the two differ by at most e^(-c) times the ratio "
-        "of masked to kept sums of exponentials, from one side only; so they agree in the "
-        "limit, which is what adding minus infinity means.",
+        "and $-c$ to masked ones. At kept keys the two differ by at most $e^{-c}$ times the "
+        "ratio of masked to kept sums of exponentials, from one side only; so they agree in "
+        "the limit, which is what adding minus infinity means.",
         "ko": "불리언 마스크는 마스크된 키를 버리고, 덧셈 마스크는 남은 스코어에 0을, 마스크된 "
-        "스코어에 -c를 더합니다. 남은 키에서 둘의 차이는 e^(-c)에 마스크된 쪽과 남은 쪽의 지수 "
-        "합의 비를 곱한 값 이하이고 부호는 한쪽뿐입니다. 따라서 극한에서 둘은 같으며, 음의 "
-        "무한대를 더한다는 말의 뜻이 이것입니다.",
+        "스코어에 $-c$를 더합니다. 남은 키에서 둘의 차이는 $e^{-c}$에 마스크된 쪽과 남은 쪽의 "
+        "지수 합의 비를 곱한 값 이하이고 부호는 한쪽뿐입니다. 따라서 극한에서 둘은 같으며, "
+        "음의 무한대를 더한다는 말의 뜻이 이것입니다.",
     },
     parts=(
         Part(statement, proof),

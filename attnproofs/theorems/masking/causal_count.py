@@ -50,15 +50,15 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Pairs that a causal mask keeps", "ko": "인과 마스크가 남기는 쌍의 수"},
     prose={
-        "en": "Token i may look at i tokens, itself included, so T(T+1)/2 pairs are kept. That "
-        "is a little more than half: the diagonal is kept whole.",
-        "ko": "i번 토큰은 자신을 포함하여 i개의 토큰을 볼 수 있으므로 남는 쌍은 "
-        "T(T+1)/2개입니다. 대각이 모두 남기 때문에 절반보다 조금 많습니다.",
+        "en": "Token $i$ may look at $i$ tokens, itself included, so $T(T+1)/2$ pairs are "
+        "kept. That is a little more than half: the diagonal is kept whole.",
+        "ko": "$i$번 토큰은 자신을 포함하여 $i$개의 토큰을 볼 수 있으므로 남는 쌍은 "
+        "$T(T+1)/2$개입니다. 대각이 모두 남기 때문에 절반보다 조금 많습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "exactly half of them, T²/2", "ko": "정확히 절반인 T²/2개이다"},
+            title={"en": "exactly half of them, $T^2/2$", "ko": "정확히 절반인 $T^2/2$개이다"},
             statement=half,
             attempt=attempt,
             because="the two sides are not equal by ring",

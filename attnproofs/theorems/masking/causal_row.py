@@ -56,10 +56,10 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A row of causal attention", "ko": "인과 어텐션의 한 행"},
     prose={
-        "en": "Row i of causal attention on T tokens is the last row of unmasked attention on "
-        "the first i tokens: T does not occur in it.",
-        "ko": "토큰 T개에 대한 인과 어텐션의 i행은 앞의 i개 토큰에 대한 마스크 없는 어텐션의 "
-        "마지막 행과 같으며, T는 나타나지 않습니다.",
+        "en": "Row $i$ of causal attention on $T$ tokens is the last row of unmasked attention "
+        "on the first $i$ tokens: $T$ does not occur in it.",
+        "ko": "토큰 $T$개에 대한 인과 어텐션의 $i$행은 앞의 $i$개 토큰에 대한 마스크 없는 "
+        "어텐션의 마지막 행과 같으며, $T$는 나타나지 않습니다.",
     },
     parts=(Part(statement, proof),),
     references=("vaswani2017",),

@@ -88,12 +88,12 @@ THEOREM = Theorem(
     prose={
         "en": "When a mask keeps no key of a row, weights that vanish on masked keys sum to 0, "
         "so they cannot sum to 1; and the defining equation (weight times denominator equals "
-        "numerator) reads 0 = 0 and determines nothing. What a program returns there, zeros, a "
+        "numerator) reads $0=0$ and determines nothing. What a program returns there, zeros, a "
         "uniform row or NaN, is a convention, and this project asks every target for its own. "
         "Elsewhere in this catalogue a kept key is a hypothesis wherever the denominator is "
         "divided by.",
         "ko": "한 행에서 남은 키가 하나도 없으면, 마스크된 키에서 0인 가중치의 합은 0이므로 "
-        "1이 될 수 없습니다. 가중치를 정하는 식(가중치 곱하기 분모는 분자)도 0 = 0이 되어 "
+        "1이 될 수 없습니다. 가중치를 정하는 식(가중치 곱하기 분모는 분자)도 $0=0$이 되어 "
         "아무것도 정하지 못합니다. 이때 프로그램이 0을 돌려주는지, 균등한 값을 돌려주는지, "
         "NaN을 돌려주는지는 약속의 문제이며, 이 프로젝트는 대상마다 그 약속을 묻습니다. 이 "
         "목록의 다른 곳에서 분모로 나눌 때에는 남은 키가 있다는 것을 가정합니다.",

@@ -93,14 +93,15 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "What a finite mask leaks", "ko": "유한한 마스크에서 새는 양"},
     prose={
-        "en": "With -c in place of minus infinity the masked keys together get at most "
-        "n_masked e^(M - s_k - c), where M bounds the masked scores and k is any kept key. It "
-        "is never exactly 0 over the reals, and it is large when masked scores lead kept ones "
-        "by more than c: c has to be chosen against the range of the scores.",
-        "ko": "음의 무한대 대신 -c를 더하면 마스크된 키들이 받는 가중치는 모두 합해 n_masked "
-        "e^(M - s_k - c) 이하입니다(M은 마스크된 스코어의 상한, k는 남은 키). 실수에서는 결코 "
-        "정확히 0이 아니며, 마스크된 스코어가 남은 스코어를 c보다 크게 앞서면 오히려 커집니다. "
-        "따라서 c는 스코어의 범위를 보고 정해야 합니다.",
+        "en": r"With $-c$ in place of minus infinity the masked keys together get at most "
+        r"$n_{\mathrm{masked}}\,e^{M-s_k-c}$, where $M$ bounds the masked scores and $k$ is "
+        r"any kept key. It is never exactly 0 over the reals, and it is large when masked "
+        r"scores lead kept ones by more than $c$: $c$ has to be chosen against the range of "
+        r"the scores.",
+        "ko": r"음의 무한대 대신 $-c$를 더하면 마스크된 키들이 받는 가중치는 모두 합해 "
+        r"$n_{\mathrm{masked}}\,e^{M-s_k-c}$ 이하입니다($M$은 마스크된 스코어의 상한, $k$는 "
+        r"남은 키). 실수에서는 결코 정확히 0이 아니며, 마스크된 스코어가 남은 스코어를 $c$보다 "
+        r"크게 앞서면 오히려 커집니다. 따라서 $c$는 스코어의 범위를 보고 정해야 합니다.",
     },
     parts=(Part(statement, proof, instance=masked_below),),
     false_neighbours=(

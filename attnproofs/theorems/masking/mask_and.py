@@ -98,11 +98,11 @@ THEOREM = Theorem(
         "en": "Adding two masks of 0 and minus infinity multiplies their 0/1 factors: a key "
         "survives only if both masks keep it. A causal mask and a padding mask are combined "
         "this way. The second part is the same with finite masks: a key that one of them drops "
-        "is damped by e^(-c) at least.",
+        "is damped by $e^{-c}$ at least.",
         "ko": "0과 음의 무한대로 된 두 마스크를 더하면 0과 1의 인수가 곱해집니다. 키는 두 "
         "마스크가 모두 남길 때만 남습니다. 인과 마스크와 패딩 마스크를 함께 쓰는 방식이 바로 "
         "이것입니다. 둘째 명제는 유한한 마스크에서의 같은 사실로, 하나라도 버린 키의 가중치는 "
-        "적어도 e^(-c)배로 줄어듭니다.",
+        "적어도 $e^{-c}$배로 줄어듭니다.",
     },
     parts=(
         Part(statement, proof),

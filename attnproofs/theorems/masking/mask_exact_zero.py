@@ -119,16 +119,16 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A masked key has weight exactly zero", "ko": "마스크된 키의 가중치는 정확히 0"},
     prose={
-        "en": "Setting a masked score to minus infinity before softmax gives the weight 0 "
-        "exactly, because the exponential of minus infinity is 0 and some kept key keeps the "
-        "denominator positive. The second and third parts are the bridge from finite masks: "
-        "with -c in place of minus infinity the weight is at most e^(s_j - s_k) e^(-c) for a "
-        "kept key k, so it is below any ε as soon as c is large.",
-        "ko": "소프트맥스 앞에서 마스크된 스코어를 음의 무한대로 두면 가중치는 정확히 0이 "
-        "됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 "
-        "셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 -c를 쓰면 "
-        "가중치는 남은 키 k에 대해 e^(s_j - s_k) e^(-c) 이하이므로, c가 크면 어떤 ε보다도 "
-        "작아집니다.",
+        "en": r"Setting a masked score to minus infinity before softmax gives the weight 0 "
+        r"exactly, because the exponential of minus infinity is 0 and some kept key keeps the "
+        r"denominator positive. The second and third parts are the bridge from finite masks: "
+        r"with $-c$ in place of minus infinity the weight is at most $e^{s_j-s_k}e^{-c}$ for a "
+        r"kept key $k$, so it is below any $\varepsilon$ as soon as $c$ is large.",
+        "ko": r"소프트맥스 앞에서 마스크된 스코어를 음의 무한대로 두면 가중치는 정확히 0이 "
+        r"됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. "
+        r"둘째와 셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 $-c$를 "
+        r"쓰면 가중치는 남은 키 $k$에 대해 $e^{s_j-s_k}e^{-c}$ 이하이므로, $c$가 크면 어떤 "
+        r"$\varepsilon$보다도 작아집니다.",
     },
     parts=(
         Part(statement, proof, instance=one_kept),
@@ -137,8 +137,8 @@ THEOREM = Theorem(
             proof_bridge,
             name="bridge",
             title={
-                "en": "with -c instead of minus infinity",
-                "ko": "음의 무한대 대신 -c를 쓸 때",
+                "en": "with $-c$ instead of minus infinity",
+                "ko": "음의 무한대 대신 $-c$를 쓸 때",
             },
             instance=one_kept,
         ),
@@ -146,7 +146,7 @@ THEOREM = Theorem(
             limit,
             proof_limit,
             name="limit",
-            title={"en": "it tends to 0 as c grows", "ko": "c가 커지면 0으로 간다"},
+            title={"en": "it tends to 0 as $c$ grows", "ko": "$c$가 커지면 0으로 간다"},
             instance=large,
         ),
     ),

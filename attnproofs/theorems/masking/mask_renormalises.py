@@ -85,12 +85,12 @@ THEOREM = Theorem(
         "ko": "마스킹은 남은 키만의 소프트맥스",
     },
     prose={
-        "en": "Let ρ list the kept keys. Masked weights at the kept keys are exactly the "
-        "softmax of their scores alone, as if the masked keys had never been there: they still "
-        "sum to one.",
-        "ko": "남은 키를 ρ로 나열하면, 마스크한 가중치는 남은 키들의 스코어만으로 구한 "
-        "소프트맥스와 정확히 같습니다. 마스크된 키가 처음부터 없던 것과 같으며, 합은 여전히 "
-        "1입니다.",
+        "en": r"Let $\rho$ list the kept keys. Masked weights at the kept keys are exactly the "
+        r"softmax of their scores alone, as if the masked keys had never been there: they "
+        r"still sum to one.",
+        "ko": r"남은 키를 $\rho$로 나열하면, 마스크한 가중치는 남은 키들의 스코어만으로 구한 "
+        r"소프트맥스와 정확히 같습니다. 마스크된 키가 처음부터 없던 것과 같으며, 합은 여전히 "
+        r"1입니다.",
     },
     parts=(Part(statement, proof, instance=some_kept),),
     false_neighbours=(

@@ -27,9 +27,9 @@ THEOREM = Theorem(
     title={"en": "Projections act token by token", "ko": "사영은 토큰마다 따로 작용한다"},
     prose={
         "en": "A projection multiplies each token by the same matrix; if two sequences agree "
-        "up to token i, so do their projections.",
-        "ko": "사영은 토큰마다 같은 행렬을 곱하는 것이므로, 두 열이 i번째 토큰까지 같으면 그 "
-        "사영도 i번째까지 같습니다.",
+        "up to token $i$, so do their projections.",
+        "ko": "사영은 토큰마다 같은 행렬을 곱하는 것이므로, 두 열이 $i$번째 토큰까지 같으면 그 "
+        "사영도 $i$번째까지 같습니다.",
     },
     parts=(Part(statement, proof),),
     lemma=True,

@@ -197,16 +197,16 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Sliding windows", "ko": "슬라이딩 윈도"},
     prose={
-        "en": "With a causal window of w keys, row i keeps min(i, w) keys: w once i has "
-        "reached w, and all i before. Stacked layers reach further: through l layers token i "
-        "sees nothing after itself and nothing more than l(w - 1) tokens back, and the token "
-        "exactly that far back is seen; l(w - 1) + 1 tokens in all. Libraries differ in "
-        "whether w counts the token itself; here it does.",
-        "ko": "인과 윈도의 길이가 w이면 i행에 남는 키는 min(i, w)개입니다. i가 w에 이르면 "
-        "w개이고, 그 전에는 i개 모두입니다. 층을 쌓으면 더 멀리까지 보입니다. l개 층을 거치면 "
-        "토큰 i는 자기보다 뒤의 것도, l(w - 1)개보다 더 앞의 것도 보지 못하지만 꼭 그만큼 앞의 "
-        "토큰은 보며, 모두 l(w - 1) + 1개입니다. w에 자기 자신을 넣어 세는지는 라이브러리마다 "
-        "다르며, 여기서는 넣어 셉니다.",
+        "en": r"With a causal window of $w$ keys, row $i$ keeps $\min(i,w)$ keys: $w$ once $i$ "
+        r"has reached $w$, and all $i$ before. Stacked layers reach further: through $l$ "
+        r"layers token $i$ sees nothing after itself and nothing more than $l(w-1)$ tokens "
+        r"back, and the token exactly that far back is seen; $l(w-1)+1$ tokens in all. "
+        r"Libraries differ in whether $w$ counts the token itself; here it does.",
+        "ko": r"인과 윈도의 길이가 $w$이면 $i$행에 남는 키는 $\min(i,w)$개입니다. $i$가 $w$에 "
+        r"이르면 $w$개이고, 그 전에는 $i$개 모두입니다. 층을 쌓으면 더 멀리까지 보입니다. "
+        r"$l$개 층을 거치면 토큰 $i$는 자기보다 뒤의 것도, $l(w-1)$개보다 더 앞의 것도 보지 "
+        r"못하지만 꼭 그만큼 앞의 토큰은 보며, 모두 $l(w-1)+1$개입니다. $w$에 자기 자신을 넣어 "
+        r"세는지는 라이브러리마다 다르며, 여기서는 넣어 셉니다.",
     },
     parts=(
         Part(statement, proof),
@@ -216,8 +216,8 @@ THEOREM = Theorem(
             Induction("l", base_later, step_later),
             name="later",
             title={
-                "en": "through l layers, nothing later is seen",
-                "ko": "l개 층을 거쳐도 뒤의 토큰은 보이지 않는다",
+                "en": "through $l$ layers, nothing later is seen",
+                "ko": "$l$개 층을 거쳐도 뒤의 토큰은 보이지 않는다",
             },
         ),
         Part(
@@ -225,8 +225,8 @@ THEOREM = Theorem(
             Induction("l", base_beyond, step_beyond),
             name="beyond",
             title={
-                "en": "through l layers, nothing further back than l(w - 1) is seen",
-                "ko": "l개 층을 거쳐도 l(w - 1)보다 더 앞의 토큰은 보이지 않는다",
+                "en": "through $l$ layers, nothing further back than $l(w-1)$ is seen",
+                "ko": "$l$개 층을 거쳐도 $l(w-1)$보다 더 앞의 토큰은 보이지 않는다",
             },
         ),
         Part(
@@ -240,14 +240,14 @@ THEOREM = Theorem(
             Induction("l", base_farthest, step_farthest),
             name="farthest",
             title={
-                "en": "the token exactly l(w - 1) back is seen",
-                "ko": "꼭 l(w - 1)만큼 앞의 토큰은 보인다",
+                "en": "the token exactly $l(w-1)$ back is seen",
+                "ko": "꼭 $l(w-1)$만큼 앞의 토큰은 보인다",
             },
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "row i keeps w + 1 keys", "ko": "i행에 남는 키는 w + 1개이다"},
+            title={"en": "row $i$ keeps $w+1$ keys", "ko": "$i$행에 남는 키는 $w+1$개이다"},
             statement=one_more,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -94,12 +94,13 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A zero score is not a mask", "ko": "스코어 0은 마스크가 아니다"},
     prose={
-        "en": "Multiplying scores by a 0/1 mask sets masked scores to 0, and e^0 = 1: each "
-        "masked key then keeps the weight 1/(sum over kept e^s + number of masked keys). It is "
-        "positive, and it grows when the kept scores are small or negative.",
-        "ko": "스코어에 0과 1의 마스크를 곱하면 마스크된 스코어가 0이 되고 e^0 = 1입니다. "
-        "그러면 마스크된 키마다 1/(남은 키의 e^s의 합 + 마스크된 키의 수)의 가중치가 남습니다. "
-        "이 값은 양수이며, 남은 스코어가 작거나 음수이면 더 커집니다.",
+        "en": r"Multiplying scores by a 0/1 mask sets masked scores to 0, and $e^0=1$: each "
+        r"masked key then keeps the weight "
+        r"$1/(\sum_{\mathrm{kept}}e^{s}+n_{\mathrm{masked}})$. It is positive, and it grows "
+        r"when the kept scores are small or negative.",
+        "ko": r"스코어에 0과 1의 마스크를 곱하면 마스크된 스코어가 0이 되고 $e^0=1$입니다. "
+        r"그러면 마스크된 키마다 $1/(\sum_{\mathrm{kept}}e^{s}+n_{\mathrm{masked}})$의 "
+        r"가중치가 남습니다. 이 값은 양수이며, 남은 스코어가 작거나 음수이면 더 커집니다.",
     },
     parts=(
         Part(statement, proof),

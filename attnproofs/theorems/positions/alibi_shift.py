@@ -79,19 +79,20 @@ THEOREM = Theorem(
     chapter="positions",
     title={"en": "ALiBi is a bias on keys", "ko": "ALiBi는 키에 대한 편향이다"},
     prose={
-        "en": "ALiBi subtracts a(i - j) from the score of query i and key j, in proportion to "
-        "their distance. Since a constant of the row cancels in softmax, adding a·j to every "
-        "score of key j gives the same weights: the bias can be stored as one number per key.",
-        "ko": "ALiBi는 쿼리 i와 키 j의 스코어에서 거리에 비례하는 a(i - j)를 뺍니다. 행마다 "
-        "같은 상수는 소프트맥스에서 약분되므로, 키 j의 모든 스코어에 a·j를 더해도 가중치가 "
-        "같습니다. 편향을 키마다 수 하나로 저장할 수 있습니다.",
+        "en": r"ALiBi subtracts $a(i-j)$ from the score of query $i$ and key $j$, in "
+        r"proportion to their distance. Since a constant of the row cancels in softmax, adding "
+        r"$a\cdot j$ to every score of key $j$ gives the same weights: the bias can be stored "
+        r"as one number per key.",
+        "ko": r"ALiBi는 쿼리 $i$와 키 $j$의 스코어에서 거리에 비례하는 $a(i-j)$를 뺍니다. "
+        r"행마다 같은 상수는 소프트맥스에서 약분되므로, 키 $j$의 모든 스코어에 $a\cdot j$를 "
+        r"더해도 가중치가 같습니다. 편향을 키마다 수 하나로 저장할 수 있습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "it is a bias on queries: -a·i gives the same weights",
-                "ko": "쿼리에 대한 편향이어서 -a·i로도 가중치가 같다",
+                "en": r"it is a bias on queries: $-a\cdot i$ gives the same weights",
+                "ko": r"쿼리에 대한 편향이어서 $-a\cdot i$로도 가중치가 같다",
             },
             statement=on_queries,
             attempt=attempt,

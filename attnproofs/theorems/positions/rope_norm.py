@@ -93,11 +93,11 @@ THEOREM = Theorem(
     chapter="positions",
     title={"en": "Rotary positions keep lengths", "ko": "회전 위치 인코딩은 길이를 보존한다"},
     prose={
-        "en": "Rotating pairs of coordinates changes directions and no length: positions "
-        "neither amplify nor damp queries and keys, so the scale of the scores stays what "
-        "1/√d_k was chosen for.",
-        "ko": "좌표쌍을 회전하면 방향만 바뀌고 길이는 변하지 않습니다. 위치가 쿼리와 키를 "
-        "키우거나 줄이지 않으므로, 스코어의 크기는 1/√d_k로 맞춘 그대로입니다.",
+        "en": r"Rotating pairs of coordinates changes directions and no length: positions "
+        r"neither amplify nor damp queries and keys, so the scale of the scores stays what "
+        r"$1/\sqrt{d_k}$ was chosen for.",
+        "ko": r"좌표쌍을 회전하면 방향만 바뀌고 길이는 변하지 않습니다. 위치가 쿼리와 키를 "
+        r"키우거나 줄이지 않으므로, 스코어의 크기는 $1/\sqrt{d_k}$로 맞춘 그대로입니다.",
     },
     parts=(Part(statement, proof, instance=turns),),
     false_neighbours=(

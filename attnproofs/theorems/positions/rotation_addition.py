@@ -110,11 +110,11 @@ THEOREM = Theorem(
     chapter="positions",
     title={"en": "Repeated rotation", "ko": "되풀이한 회전"},
     prose={
-        "en": "Cosine and sine of t times an angle are defined by rotating t times. Then the "
-        "sum formulas follow by induction, and so does cos² + sin² = 1. No other property of "
-        "the angle is used.",
-        "ko": "각의 t배의 코사인과 사인을 t번 회전한 결과로 정의합니다. 그러면 덧셈 공식과 "
-        "cos² + sin² = 1이 귀납법으로 나옵니다. 각의 다른 성질은 쓰지 않습니다.",
+        "en": r"Cosine and sine of $t$ times an angle are defined by rotating $t$ times. Then "
+        r"the sum formulas follow by induction, and so does $\cos^2+\sin^2=1$. No other "
+        r"property of the angle is used.",
+        "ko": r"각의 $t$배의 코사인과 사인을 $t$번 회전한 결과로 정의합니다. 그러면 덧셈 "
+        r"공식과 $\cos^2+\sin^2=1$이 귀납법으로 나옵니다. 각의 다른 성질은 쓰지 않습니다.",
     },
     parts=(
         Part(statement, Induction("t", base, step)),
@@ -122,7 +122,7 @@ THEOREM = Theorem(
             length,
             Induction("t", base_length, step_length),
             name="length",
-            title={"en": "cos² + sin² = 1", "ko": "cos² + sin² = 1"},
+            title={"en": r"$\cos^2+\sin^2=1$", "ko": r"$\cos^2+\sin^2=1$"},
             instance=on_circle,
         ),
     ),

@@ -142,13 +142,14 @@ THEOREM = Theorem(
         "ko": "사인파 위치 인코딩의 이동은 선형이다",
     },
     prose={
-        "en": "The encoding of position t + δ is the encoding of t, rotated pair by pair by a "
-        "matrix that depends on δ and not on t. So a linear layer can look at a fixed "
-        "distance. The second part: the dot product of two encodings is the sum of the cosines "
-        "of their distance, wherever they stand.",
-        "ko": "위치 t + δ의 인코딩은 위치 t의 인코딩을 쌍마다 회전한 것이며, 그 행렬은 δ에만 "
-        "의존하고 t에는 의존하지 않습니다. 그래서 선형 층이 일정한 거리를 볼 수 있습니다. 둘째 "
-        "명제에 따르면 두 인코딩의 내적은 어디에 있든 둘 사이 거리의 코사인을 더한 값입니다.",
+        "en": r"The encoding of position $t+\delta$ is the encoding of $t$, rotated pair by "
+        r"pair by a matrix that depends on $\delta$ and not on $t$. So a linear layer can look "
+        r"at a fixed distance. The second part: the dot product of two encodings is the sum of "
+        r"the cosines of their distance, wherever they stand.",
+        "ko": r"위치 $t+\delta$의 인코딩은 위치 $t$의 인코딩을 쌍마다 회전한 것이며, 그 행렬은 "
+        r"$\delta$에만 의존하고 $t$에는 의존하지 않습니다. 그래서 선형 층이 일정한 거리를 볼 "
+        r"수 있습니다. 둘째 명제에 따르면 두 인코딩의 내적은 어디에 있든 둘 사이 거리의 "
+        r"코사인을 더한 값입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -163,8 +164,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "moving by δ adds the same vector everywhere",
-                "ko": "δ만큼 옮기면 어디에서나 같은 벡터가 더해진다",
+                "en": r"moving by $\delta$ adds the same vector everywhere",
+                "ko": r"$\delta$만큼 옮기면 어디에서나 같은 벡터가 더해진다",
             },
             statement=additive,
             attempt=attempt,

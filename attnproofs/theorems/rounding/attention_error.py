@@ -293,23 +293,24 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "Forward error of attention", "ko": "어텐션의 전방 오차"},
     prose={
-        "en": "Two kinds of error reach the output. Errors in scores, shifts and exponentials "
-        "act as changes λ of the logarithms of the weights; if |λ| <= h they cost at most (M - "
-        "L) tanh(h/2) for values between L and M, whatever the number of keys. All that comes "
-        "after (rounding the weights, the two sums, the division, the final cast) multiplies "
-        "each key's contribution by a factor 1 + g with |g| <= C and costs at most C max|v|. "
-        "The part quotient gives C for a numerator's factor 1 + a and a denominator's 1 + x: "
-        "|(1+a)/(1+x) - 1| <= (A + ε)/(1 - ε). Together this is the allowance that an audit "
-        "grants. Overflow and underflow are outside; that a program has this form is what its "
-        "declared precision model says.",
-        "ko": "출력에 이르는 오차는 두 가지입니다. 스코어와 이동, 지수의 오차는 가중치의 "
-        "로그를 λ만큼 바꾸는 것과 같으며, |λ| <= h이면 밸류가 L과 M 사이일 때 키의 개수와 "
-        "관계없이 (M - L) tanh(h/2)보다 많이 움직이지 않습니다. 그 뒤의 모든 오차(가중치의 "
-        "반올림, 두 합, 나눗셈, 마지막 변환)는 각 키의 몫에 1 + g(|g| <= C)를 곱하는 것과 같고 "
-        "C max|v|를 넘지 않습니다. quotient는 분자의 인수 1 + a와 분모의 인수 1 + x에서 C를 "
-        "구하는 명제로, |(1+a)/(1+x) - 1| <= (A + ε)/(1 - ε)입니다. 이 둘의 합이 감사에서 "
-        "허용하는 오차입니다. 오버플로와 언더플로는 다루지 않으며, 프로그램이 이 꼴이라는 것은 "
-        "선언한 정밀도 모형이 말하는 바입니다.",
+        "en": r"Two kinds of error reach the output. Errors in scores, shifts and exponentials "
+        r"act as changes $\lambda$ of the logarithms of the weights; if $|\lambda|\le h$ they "
+        r"cost at most $(M-L)\tanh(h/2)$ for values between $L$ and $M$, whatever the number "
+        r"of keys. All that comes after (rounding the weights, the two sums, the division, the "
+        r"final cast) multiplies each key's contribution by a factor $1+g$ with $|g|\le C$ and "
+        r"costs at most $C\max|v|$. The part quotient gives $C$ for a numerator's factor $1+a$ "
+        r"and a denominator's $1+x$: $|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$. "
+        r"Together this is the allowance that an audit grants. Overflow and underflow are "
+        r"outside; that a program has this form is what its declared precision model says.",
+        "ko": r"출력에 이르는 오차는 두 가지입니다. 스코어와 이동, 지수의 오차는 가중치의 "
+        r"로그를 $\lambda$만큼 바꾸는 것과 같으며, $|\lambda|\le h$이면 밸류가 $L$과 $M$ "
+        r"사이일 때 키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 "
+        r"모든 오차(가중치의 반올림, 두 합, 나눗셈, 마지막 변환)는 각 키의 몫에 $1+g$($|g|\le "
+        r"C$)를 곱하는 것과 같고 $C\max|v|$를 넘지 않습니다. quotient는 분자의 인수 $1+a$와 "
+        r"분모의 인수 $1+x$에서 $C$를 구하는 명제로, "
+        r"$|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$입니다. 이 둘의 합이 감사에서 "
+        r"허용하는 오차입니다. 오버플로와 언더플로는 다루지 않으며, 프로그램이 이 꼴이라는 "
+        r"것은 선언한 정밀도 모형이 말하는 바입니다.",
     },
     parts=(
         Part(statement, proof, instance=some_errors),
@@ -331,7 +332,7 @@ THEOREM = Theorem(
             mass,
             proof_mass,
             name="mass",
-            title={"en": "the weighted mean of |v|", "ko": "|v|의 가중평균"},
+            title={"en": "the weighted mean of $|v|$", "ko": "$|v|$의 가중평균"},
             instance=some_errors,
         ),
         Part(

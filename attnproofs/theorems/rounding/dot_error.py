@@ -202,19 +202,20 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "Rounding error of a dot product", "ko": "내적의 반올림 오차"},
     prose={
-        "en": "In the standard model each operation returns the exact result times 1 + δ with "
-        "|δ| at most the unit roundoff u. However the d products are added up, each passes "
-        "through at most E roundings (E = d in sequence, log2 d + 1 in a balanced tree), so "
-        "the computed dot product is the sum of q_i k_i times a product of E such factors "
-        "(unused ones have δ = 0). Its error is then at most γ_E Σ|q_i k_i| with γ_E = E u/(1 "
-        "- E u). Overflow and underflow are outside the model; that a given program has this "
-        "form is not proved here.",
-        "ko": "표준 모형에서 각 연산은 정확한 결과에 1 + δ를 곱한 값을 돌려주며, |δ|는 단위 "
-        "반올림 u 이하입니다. d개의 곱을 어떤 순서로 더하든 각 곱이 거치는 반올림은 많아야 "
-        "E번입니다(차례로 더하면 E = d, 균형 트리이면 log2 d + 1). 따라서 계산된 내적은 q_i "
-        "k_i에 이런 인수 E개의 곱을 곱해 더한 것입니다(쓰지 않는 인수는 δ = 0). 그 오차는 γ_E "
-        "Σ|q_i k_i| 이하이며 γ_E = E u/(1 - E u)입니다. 오버플로와 언더플로는 모형 밖이며, "
-        "어떤 프로그램이 이 꼴이라는 것까지 여기서 증명하지는 않습니다.",
+        "en": r"In the standard model each operation returns the exact result times $1+\delta$ "
+        r"with $|\delta|$ at most the unit roundoff $u$. However the $d$ products are added "
+        r"up, each passes through at most $E$ roundings ($E=d$ in sequence, $\log_2 d+1$ in a "
+        r"balanced tree), so the computed dot product is the sum of $q_ik_i$ times a product "
+        r"of $E$ such factors (unused ones have $\delta=0$). Its error is then at most "
+        r"$\gamma_E\sum|q_ik_i|$ with $\gamma_E=Eu/(1-Eu)$. Overflow and underflow are outside "
+        r"the model; that a given program has this form is not proved here.",
+        "ko": r"표준 모형에서 각 연산은 정확한 결과에 $1+\delta$를 곱한 값을 돌려주며, "
+        r"$|\delta|$는 단위 반올림 $u$ 이하입니다. $d$개의 곱을 어떤 순서로 더하든 각 곱이 "
+        r"거치는 반올림은 많아야 $E$번입니다(차례로 더하면 $E=d$, 균형 트리이면 $\log_2 d+1$). "
+        r"따라서 계산된 내적은 $q_ik_i$에 이런 인수 $E$개의 곱을 곱해 더한 것입니다(쓰지 않는 "
+        r"인수는 $\delta=0$). 그 오차는 $\gamma_E\sum|q_ik_i|$ 이하이며 "
+        r"$\gamma_E=Eu/(1-Eu)$입니다. 오버플로와 언더플로는 모형 밖이며, 어떤 프로그램이 이 "
+        r"꼴이라는 것까지 여기서 증명하지는 않습니다.",
     },
     parts=(
         Part(statement, proof, instance=small_errors),
@@ -250,8 +251,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "one rounding's worth, γ_1, is enough",
-                "ko": "반올림 한 번의 몫인 γ_1로 충분하다",
+                "en": r"one rounding's worth, $\gamma_1$, is enough",
+                "ko": r"반올림 한 번의 몫인 $\gamma_1$로 충분하다",
             },
             statement=one_rounding,
             attempt=attempt,

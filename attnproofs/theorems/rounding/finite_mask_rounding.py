@@ -102,19 +102,20 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "When a finite mask is exact", "ko": "유한한 마스크가 정확해지는 때"},
     prose={
-        "en": "Rounding to nearest returns 0 for a positive number exactly if it is at most "
-        "half the smallest positive number η of the format (at the half itself the tie goes to "
-        "the even 0). After subtraction of the largest kept score s_k, the exponential of a "
-        "masked key is e^(s_j - c - s_k). It is at most η/2 once c is at least s_j - s_k + "
-        "ln(2/η), and above η/2 for smaller c. So a finite sentinel is exact for scores in a "
-        "known range and leaks outside it. Formats that flush subnormal numbers have a larger "
-        "η.",
-        "ko": "가장 가까운 수로 반올림할 때 양수가 0이 되는 것은 그 수가 형식의 가장 작은 양수 "
-        "η의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 스코어의 최댓값 "
-        "s_k를 빼면 마스크된 키의 지수는 e^(s_j - c - s_k)입니다. c가 s_j - s_k + ln(2/η) "
-        "이상이면 η/2 이하이고, c가 그보다 작으면 η/2보다 큽니다. 그러므로 유한한 값의 "
-        "마스크는 스코어가 정해진 범위 안에 있을 때에만 정확하고, 그 밖에서는 샙니다. 비정규 "
-        "수를 0으로 처리하는 형식에서는 η가 더 큽니다.",
+        "en": r"Rounding to nearest returns 0 for a positive number exactly if it is at most "
+        r"half the smallest positive number $\eta$ of the format (at the half itself the tie "
+        r"goes to the even 0). After subtraction of the largest kept score $s_k$, the "
+        r"exponential of a masked key is $e^{s_j-c-s_k}$. It is at most $\eta/2$ once $c$ is "
+        r"at least $s_j-s_k+\ln(2/\eta)$, and above $\eta/2$ for smaller $c$. So a finite "
+        r"sentinel is exact for scores in a known range and leaks outside it. Formats that "
+        r"flush subnormal numbers have a larger $\eta$.",
+        "ko": r"가장 가까운 수로 반올림할 때 양수가 0이 되는 것은 그 수가 형식의 가장 작은 "
+        r"양수 $\eta$의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 스코어의 "
+        r"최댓값 $s_k$를 빼면 마스크된 키의 지수는 $e^{s_j-c-s_k}$입니다. $c$가 "
+        r"$s_j-s_k+\ln(2/\eta)$ 이상이면 $\eta/2$ 이하이고, $c$가 그보다 작으면 $\eta/2$보다 "
+        r"큽니다. 그러므로 유한한 값의 마스크는 스코어가 정해진 범위 안에 있을 때에만 "
+        r"정확하고, 그 밖에서는 샙니다. 비정규 수를 0으로 처리하는 형식에서는 $\eta$가 더 "
+        r"큽니다.",
     },
     parts=(
         Part(statement, proof, instance=enough),
@@ -123,8 +124,8 @@ THEOREM = Theorem(
             proof_survives,
             name="survives",
             title={
-                "en": "a smaller c leaves a positive number",
-                "ko": "c가 더 작으면 양수가 남는다",
+                "en": "a smaller $c$ leaves a positive number",
+                "ko": "$c$가 더 작으면 양수가 남는다",
             },
             instance=too_little,
         ),
@@ -132,8 +133,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "reaching the smallest positive number, ln(1/η), is enough",
-                "ko": "가장 작은 양수에 이르는 ln(1/η)로 충분하다",
+                "en": r"reaching the smallest positive number, $\ln(1/\eta)$, is enough",
+                "ko": r"가장 작은 양수에 이르는 $\ln(1/\eta)$로 충분하다",
             },
             statement=underflow_is_enough,
             attempt=attempt,

@@ -155,17 +155,17 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "Rounding the weights", "ko": "가중치의 반올림"},
     prose={
-        "en": "Fused kernels round the weights to a 16-bit format before they multiply the "
-        "values, while the denominator is summed in full precision. With relative errors of at "
-        "most u per weight the output moves by at most u Σ p|v|: not n times u, and not "
-        "multiplied by the range of the scores. It is not centred either: for constant values "
-        "the output is off by the factor 1 + u in the worst case, because the rounded weights "
-        "no longer sum to one.",
-        "ko": "융합 커널은 가중치를 16비트 형식으로 반올림한 뒤 밸류와 곱하며, 분모는 더 높은 "
-        "정밀도로 더합니다. 가중치마다 상대오차가 u 이하이면 출력은 u Σ p|v|보다 많이 움직이지 "
-        "않습니다. n이나 스코어의 범위가 곱해지지 않습니다. 그러나 중심을 기준으로 한 한계는 "
-        "아닙니다. 반올림한 가중치의 합이 더는 1이 아니므로, 밸류가 모두 같아도 출력은 최악의 "
-        "경우 1 + u배가 됩니다.",
+        "en": r"Fused kernels round the weights to a 16-bit format before they multiply the "
+        r"values, while the denominator is summed in full precision. With relative errors of "
+        r"at most $u$ per weight the output moves by at most $u\sum p|v|$: not $n$ times $u$, "
+        r"and not multiplied by the range of the scores. It is not centred either: for "
+        r"constant values the output is off by the factor $1+u$ in the worst case, because the "
+        r"rounded weights no longer sum to one.",
+        "ko": r"융합 커널은 가중치를 16비트 형식으로 반올림한 뒤 밸류와 곱하며, 분모는 더 높은 "
+        r"정밀도로 더합니다. 가중치마다 상대오차가 $u$ 이하이면 출력은 $u\sum p|v|$보다 많이 "
+        r"움직이지 않습니다. $n$이나 스코어의 범위가 곱해지지 않습니다. 그러나 중심을 기준으로 "
+        r"한 한계는 아닙니다. 반올림한 가중치의 합이 더는 1이 아니므로, 밸류가 모두 같아도 "
+        r"출력은 최악의 경우 $1+u$배가 됩니다.",
     },
     parts=(
         Part(statement, proof, instance=small),
@@ -189,16 +189,16 @@ THEOREM = Theorem(
             proof_attained,
             name="attained",
             title={
-                "en": "constant values 1 and errors u attain it",
-                "ko": "밸류가 모두 1이고 오차가 모두 u이면 달성된다",
+                "en": "constant values 1 and errors $u$ attain it",
+                "ko": "밸류가 모두 1이고 오차가 모두 $u$이면 달성된다",
             },
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the centred bound u Σ p|v - o| holds",
-                "ko": "중심을 기준으로 한 한계 u Σ p|v - o|가 성립한다",
+                "en": r"the centred bound $u\sum p|v-o|$ holds",
+                "ko": r"중심을 기준으로 한 한계 $u\sum p|v-o|$가 성립한다",
             },
             statement=centred,
             attempt=attempt,

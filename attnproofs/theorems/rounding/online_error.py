@@ -208,20 +208,21 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "What tiling costs", "ko": "타일링의 대가"},
     prose={
-        "en": "A key's weight that lives through ρ rescales of the running maximum is a "
-        "product of ρ + 1 computed exponentials and ρ computed multiplications. The exact "
-        "exponentials telescope: whatever shifts the running maximum took, their product is "
-        "e^(x - m_ρ). So if each exponential is off by a factor of at most F and each "
-        "multiplication by at most R, the weight is off by at most F^(ρ+1) R^ρ, from below "
-        "likewise. With F = (1 + u)^k and R = 1 + u that is (ρ + 1)k + ρ units in place of k; "
-        "the multiplications count once in the output and once in the denominator, which makes "
-        "the 2ρ of the literature.",
-        "ko": "누적 최댓값이 ρ번 바뀌는 동안 남아 있는 키의 가중치는 계산된 지수 ρ + 1개와 "
-        "계산된 곱셈 ρ번의 곱입니다. 정확한 지수들은 차례로 약분됩니다. 누적 최댓값이 어떻게 "
-        "움직였든 그 곱은 e^(x - m_ρ)입니다. 따라서 지수마다 많아야 F배, 곱셈마다 많아야 R배 "
-        "어긋나면 가중치는 많아야 F^(ρ+1) R^ρ배 어긋나며, 아래로도 마찬가지입니다. F = (1 + "
-        "u)^k, R = 1 + u이면 k단위 대신 (ρ + 1)k + ρ단위입니다. 곱셈은 출력에서 한 번, "
-        "분모에서 한 번 세므로 문헌의 2ρ가 됩니다.",
+        "en": r"A key's weight that lives through $\rho$ rescales of the running maximum is a "
+        r"product of $\rho+1$ computed exponentials and $\rho$ computed multiplications. The "
+        r"exact exponentials telescope: whatever shifts the running maximum took, their "
+        r"product is $e^{x-m_\rho}$. So if each exponential is off by a factor of at most $F$ "
+        r"and each multiplication by at most $R$, the weight is off by at most "
+        r"$F^{\rho+1}R^\rho$, from below likewise. With $F=(1+u)^k$ and $R=1+u$ that is "
+        r"$(\rho+1)k+\rho$ units in place of $k$; the multiplications count once in the output "
+        r"and once in the denominator, which makes the $2\rho$ of the literature.",
+        "ko": r"누적 최댓값이 $\rho$번 바뀌는 동안 남아 있는 키의 가중치는 계산된 지수 "
+        r"$\rho+1$개와 계산된 곱셈 $\rho$번의 곱입니다. 정확한 지수들은 차례로 약분됩니다. "
+        r"누적 최댓값이 어떻게 움직였든 그 곱은 $e^{x-m_\rho}$입니다. 따라서 지수마다 많아야 "
+        r"$F$배, 곱셈마다 많아야 $R$배 어긋나면 가중치는 많아야 $F^{\rho+1}R^\rho$배 어긋나며, "
+        r"아래로도 마찬가지입니다. $F=(1+u)^k$, $R=1+u$이면 $k$단위 대신 "
+        r"$(\rho+1)k+\rho$단위입니다. 곱셈은 출력에서 한 번, 분모에서 한 번 세므로 문헌의 "
+        r"$2\rho$가 됩니다.",
     },
     parts=(
         Part(statement, Induction("ρ", base, step), instance=up),
@@ -242,8 +243,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "rescales cost nothing: one exponential's error F is enough",
-                "ko": "다시 맞추는 데에는 대가가 없어 지수 하나의 오차 F로 충분하다",
+                "en": "rescales cost nothing: one exponential's error $F$ is enough",
+                "ko": "다시 맞추는 데에는 대가가 없어 지수 하나의 오차 $F$로 충분하다",
             },
             statement=one_exponential,
             attempt=attempt,

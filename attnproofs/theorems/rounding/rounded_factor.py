@@ -130,10 +130,11 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "A product of rounding factors", "ko": "반올림 인수의 곱"},
     prose={
-        "en": "If each of E roundings changes a number by a factor 1 + δ with |δ| <= u <= 1, "
-        "the product of the factors lies between 2 - (1 + u)^E and (1 + u)^E.",
-        "ko": "E번의 반올림이 저마다 수를 1 + δ배(|δ| <= u <= 1)로 바꾸면, 인수들의 곱은 2 - "
-        "(1 + u)^E와 (1 + u)^E 사이에 있습니다.",
+        "en": r"If each of $E$ roundings changes a number by a factor $1+\delta$ with "
+        r"$|\delta|\le u\le1$, the product of the factors lies between $2-(1+u)^E$ and "
+        r"$(1+u)^E$.",
+        "ko": r"$E$번의 반올림이 저마다 수를 $1+\delta$배($|\delta|\le u\le1$)로 바꾸면, "
+        r"인수들의 곱은 $2-(1+u)^E$와 $(1+u)^E$ 사이에 있습니다.",
     },
     parts=(
         Part(statement, Induction("E", base, step), instance=small_errors),

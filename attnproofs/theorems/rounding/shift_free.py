@@ -83,15 +83,16 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "Subtracting the maximum is nearly free", "ko": "최댓값 빼기는 거의 공짜다"},
     prose={
-        "en": "Rounding s_j - m perturbs the weight of key j in proportion to m - s_j. Large "
-        "distances do no harm because such keys have little weight: the weighted mean distance "
-        "is at most the entropy of the weights, hence at most log n. So subtracting the "
-        "maximum costs at most u log n times the spread of the values, however large the "
-        "scores are.",
-        "ko": "s_j - m을 반올림하면 키 j의 가중치는 m - s_j에 비례하여 흔들립니다. 거리가 "
-        "멀어도 해롭지 않은 것은 그런 키의 가중치가 작기 때문입니다. 가중치로 평균한 거리는 "
-        "가중치의 엔트로피 이하이며, 따라서 log n 이하입니다. 그러므로 스코어가 아무리 커도 "
-        "최댓값을 빼는 데서 생기는 오차는 u log n에 밸류의 폭을 곱한 값을 넘지 않습니다.",
+        "en": r"Rounding $s_j-m$ perturbs the weight of key $j$ in proportion to $m-s_j$. "
+        r"Large distances do no harm because such keys have little weight: the weighted mean "
+        r"distance is at most the entropy of the weights, hence at most $\log n$. So "
+        r"subtracting the maximum costs at most $u\log n$ times the spread of the values, "
+        r"however large the scores are.",
+        "ko": r"$s_j-m$을 반올림하면 키 $j$의 가중치는 $m-s_j$에 비례하여 흔들립니다. 거리가 "
+        r"멀어도 해롭지 않은 것은 그런 키의 가중치가 작기 때문입니다. 가중치로 평균한 거리는 "
+        r"가중치의 엔트로피 이하이며, 따라서 $\log n$ 이하입니다. 그러므로 스코어가 아무리 "
+        r"커도 최댓값을 빼는 데서 생기는 오차는 $u\log n$에 밸류의 폭을 곱한 값을 넘지 "
+        r"않습니다.",
     },
     parts=(
         Part(statement, proof),
@@ -99,7 +100,7 @@ THEOREM = Theorem(
             logarithm,
             proof_logarithm,
             name="logarithm",
-            title={"en": "at most log n", "ko": "log n 이하"},
+            title={"en": r"at most $\log n$", "ko": r"$\log n$ 이하"},
         ),
     ),
     false_neighbours=(

@@ -133,13 +133,14 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Entropy of attention weights", "ko": "어텐션 가중치의 엔트로피"},
     prose={
-        "en": "The entropy of a row of weights is LSE(s) less the mean score under the "
-        "weights. It is 0 in the limit of a one-hot row and log n when all keys count alike; "
-        "it measures how widely a query attends, and it bounds what subtracting the maximum "
-        "costs in rounding.",
-        "ko": "가중치 한 행의 엔트로피는 LSE(s)에서 가중치로 평균한 스코어를 뺀 값입니다. "
-        "원핫에 가까워지면 0으로 가고, 모든 키가 똑같으면 log n입니다. 한 쿼리가 얼마나 넓게 "
-        "주목하는지를 재는 값이며, 최댓값을 빼는 데서 생기는 반올림 오차의 한계이기도 합니다.",
+        "en": r"The entropy of a row of weights is $\mathrm{LSE}(s)$ less the mean score under "
+        r"the weights. It is 0 in the limit of a one-hot row and $\log n$ when all keys count "
+        r"alike; it measures how widely a query attends, and it bounds what subtracting the "
+        r"maximum costs in rounding.",
+        "ko": r"가중치 한 행의 엔트로피는 $\mathrm{LSE}(s)$에서 가중치로 평균한 스코어를 뺀 "
+        r"값입니다. 원핫에 가까워지면 0으로 가고, 모든 키가 똑같으면 $\log n$입니다. 한 쿼리가 "
+        r"얼마나 넓게 주목하는지를 재는 값이며, 최댓값을 빼는 데서 생기는 반올림 오차의 "
+        r"한계이기도 합니다.",
     },
     parts=(
         Part(statement, proof),
@@ -165,7 +166,7 @@ THEOREM = Theorem(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "it is at most log n", "ko": "엔트로피는 log n 이하이다"},
+            title={"en": r"it is at most $\log n$", "ko": r"엔트로피는 $\log n$ 이하이다"},
         ),
     ),
     false_neighbours=(

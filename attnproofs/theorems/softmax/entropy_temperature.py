@@ -81,20 +81,21 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Entropy falls as scores are scaled up", "ko": "스코어를 키우면 엔트로피가 준다"},
     prose={
-        "en": "Multiplying all scores by β (the inverse temperature) changes the entropy of "
-        "the weights at the rate -β times the variance of the scores under them. For β > 0 "
-        "sharpening never spreads attention; the rate dies out both at β = 0 and at "
-        "saturation, where the variance vanishes.",
-        "ko": "모든 스코어에 β(온도의 역수)를 곱하면, 가중치의 엔트로피는 그 가중치로 본 "
-        "스코어의 분산에 -β를 곱한 비율로 변합니다. β > 0에서 스코어를 키우면 주목이 넓어지는 "
-        "일은 없습니다. 이 변화율은 β = 0에서도, 분산이 사라지는 포화 상태에서도 0입니다.",
+        "en": r"Multiplying all scores by $\beta$ (the inverse temperature) changes the "
+        r"entropy of the weights at the rate $-\beta$ times the variance of the scores under "
+        r"them. For $\beta>0$ sharpening never spreads attention; the rate dies out both at "
+        r"$\beta=0$ and at saturation, where the variance vanishes.",
+        "ko": r"모든 스코어에 $\beta$(온도의 역수)를 곱하면, 가중치의 엔트로피는 그 가중치로 "
+        r"본 스코어의 분산에 $-\beta$를 곱한 비율로 변합니다. $\beta>0$에서 스코어를 키우면 "
+        r"주목이 넓어지는 일은 없습니다. 이 변화율은 $\beta=0$에서도, 분산이 사라지는 포화 "
+        r"상태에서도 0입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the rate is minus the variance, whatever β",
-                "ko": "변화율은 β와 관계없이 분산에 음의 부호를 붙인 값이다",
+                "en": r"the rate is minus the variance, whatever $\beta$",
+                "ko": r"변화율은 $\beta$와 관계없이 분산에 음의 부호를 붙인 값이다",
             },
             statement=without_factor,
             attempt=attempt,

@@ -90,12 +90,12 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Log-sum-exp is a soft maximum", "ko": "로그합지수는 부드러운 최댓값"},
     prose={
-        "en": "LSE is at least every score and exceeds the largest by at most log n, which is "
-        "attained when all scores are equal. So the normaliser never overflows once the "
-        "maximum is subtracted.",
-        "ko": "LSE는 어떤 스코어보다도 작지 않고, 최댓값보다 커도 log n을 넘지 않습니다. 모든 "
-        "스코어가 같을 때 그 차이가 정확히 log n입니다. 그래서 최댓값을 빼면 정규화 상수가 "
-        "넘치는 일이 없습니다.",
+        "en": r"LSE is at least every score and exceeds the largest by at most $\log n$, which "
+        r"is attained when all scores are equal. So the normaliser never overflows once the "
+        r"maximum is subtracted.",
+        "ko": r"LSE는 어떤 스코어보다도 작지 않고, 최댓값보다 커도 $\log n$을 넘지 않습니다. "
+        r"모든 스코어가 같을 때 그 차이가 정확히 $\log n$입니다. 그래서 최댓값을 빼면 정규화 "
+        r"상수가 넘치는 일이 없습니다.",
     },
     parts=(
         Part(statement, proof, instance=leading),

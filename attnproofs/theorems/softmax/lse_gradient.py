@@ -59,19 +59,19 @@ THEOREM = Theorem(
         "ko": "소프트맥스는 로그합지수의 기울기",
     },
     prose={
-        "en": "LSE(s) = log Σ e^s is a smooth maximum, and its gradient is the softmax. "
-        "Implementations keep the LSE of each row for the backward pass: the weights are e^(s "
-        "- LSE).",
-        "ko": "LSE(s) = log Σ e^s는 매끄러운 최댓값이며, 그 기울기가 소프트맥스입니다. "
-        "구현에서는 역전파를 위해 행마다 LSE를 남겨 두는데, 가중치가 e^(s - LSE)이기 "
-        "때문입니다.",
+        "en": r"$\mathrm{LSE}(s)=\log\sum_j e^{s_j}$ is a smooth maximum, and its gradient is "
+        r"the softmax. Implementations keep the LSE of each row for the backward pass: the "
+        r"weights are $e^{s-\mathrm{LSE}}$.",
+        "ko": r"$\mathrm{LSE}(s)=\log\sum_j e^{s_j}$는 매끄러운 최댓값이며, 그 기울기가 "
+        r"소프트맥스입니다. 구현에서는 역전파를 위해 행마다 LSE를 남겨 두는데, 가중치가 "
+        r"$e^{s-\mathrm{LSE}}$이기 때문입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the gradient is e^s, without the denominator",
-                "ko": "기울기는 분모 없이 e^s이다",
+                "en": "the gradient is $e^s$, without the denominator",
+                "ko": "기울기는 분모 없이 $e^s$이다",
             },
             statement=unnormalised,
             attempt=attempt,

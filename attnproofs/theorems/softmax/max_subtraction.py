@@ -116,10 +116,10 @@ THEOREM = Theorem(
     title={"en": "Subtracting the maximum", "ko": "최댓값 빼기"},
     prose={
         "en": "With the largest score subtracted the weights are the same, every exponential "
-        "is at most 1, and their sum lies between 1 and n: nothing overflows, and the divisor "
-        "is never 0. No other shift that is chosen without looking at the scores can promise "
-        "both.",
-        "ko": "가장 큰 스코어를 빼도 가중치는 같고, 지수는 모두 1 이하이며, 그 합은 1과 n "
+        "is at most 1, and their sum lies between 1 and $n$: nothing overflows, and the "
+        "divisor is never 0. No other shift that is chosen without looking at the scores can "
+        "promise both.",
+        "ko": "가장 큰 스코어를 빼도 가중치는 같고, 지수는 모두 1 이하이며, 그 합은 1과 $n$ "
         "사이에 있습니다. 넘치는 값이 없고 나누는 수가 0이 되지도 않습니다. 스코어를 보지 않고 "
         "고른 다른 이동량은 이 둘을 함께 보장하지 못합니다.",
     },
@@ -142,15 +142,15 @@ THEOREM = Theorem(
             high,
             proof_high,
             name="high",
-            title={"en": "the sum is at most n", "ko": "합은 n 이하이다"},
+            title={"en": "the sum is at most $n$", "ko": "합은 $n$ 이하이다"},
             instance=leading,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "with any other shift c the sum is at least 1, too",
-                "ko": "다른 값 c를 빼도 합은 1 이상이다",
+                "en": "with any other shift $c$ the sum is at least 1, too",
+                "ko": "다른 값 $c$를 빼도 합은 1 이상이다",
             },
             statement=any_shift,
             attempt=attempt,

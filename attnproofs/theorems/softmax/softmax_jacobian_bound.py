@@ -148,13 +148,13 @@ THEOREM = Theorem(
         "ko": "야코비 행렬의 한계와 포화에서의 소멸",
     },
     prose={
-        "en": "The absolute values in row i of the Jacobian add up to 2 p_i (1 - p_i): at most "
+        "en": "The absolute values in row $i$ of the Jacobian add up to $2p_i(1-p_i)$: at most "
         "1/2, and close to 0 as soon as the weight is close to 0 or 1. Gradients through "
-        "saturated weights vanish; this is the reason that the scores are divided by the square "
-        "root of d_k.",
-        "ko": "야코비 행렬 i행의 절댓값을 모두 더하면 2 p_i (1 - p_i)입니다. 1/2을 넘지 않으며, "
-        "가중치가 0이나 1에 가까우면 0에 가까워집니다. 포화된 가중치를 지나는 기울기는 사라지며, "
-        "스코어를 d_k의 제곱근으로 나누는 이유가 여기에 있습니다.",
+        "saturated weights vanish; this is the reason that the scores are divided by the "
+        "square root of $d_k$.",
+        "ko": "야코비 행렬 $i$행의 절댓값을 모두 더하면 $2p_i(1-p_i)$입니다. 1/2을 넘지 "
+        "않으며, 가중치가 0이나 1에 가까우면 0에 가까워집니다. 포화된 가중치를 지나는 기울기는 "
+        "사라지며, 스코어를 $d_k$의 제곱근으로 나누는 이유가 여기에 있습니다.",
     },
     parts=(
         Part(statement, proof),

@@ -102,11 +102,12 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "The Jacobian is a covariance", "ko": "야코비 행렬은 공분산이다"},
     prose={
-        "en": "For any direction u, uᵀJu is the variance of u under the weights. So the "
-        "Jacobian is symmetric positive semidefinite, and it is flat in exactly those "
-        "directions in which u is constant where weight lies.",
-        "ko": "어떤 방향 u에 대해서도 uᵀJu는 가중치를 확률로 본 u의 분산입니다. 따라서 야코비 "
-        "행렬은 양의 준정부호이며, 가중치가 있는 곳에서 u가 상수인 방향으로만 평평합니다.",
+        "en": r"For any direction $u$, $u^\top Ju$ is the variance of $u$ under the weights. "
+        r"So the Jacobian is symmetric positive semidefinite, and it is flat in exactly those "
+        r"directions in which $u$ is constant where weight lies.",
+        "ko": r"어떤 방향 $u$에 대해서도 $u^\top Ju$는 가중치를 확률로 본 $u$의 분산입니다. "
+        r"따라서 야코비 행렬은 양의 준정부호이며, 가중치가 있는 곳에서 $u$가 상수인 방향으로만 "
+        r"평평합니다.",
     },
     parts=(
         Part(statement, proof),
@@ -120,8 +121,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "it is the second moment of u, without the mean",
-                "ko": "평균을 빼지 않은 u의 이차 적률이다",
+                "en": "it is the second moment of $u$, without the mean",
+                "ko": "평균을 빼지 않은 $u$의 이차 적률이다",
             },
             statement=second_moment,
             attempt=attempt,

@@ -51,10 +51,10 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Softmax keeps the order", "ko": "소프트맥스는 순서를 보존한다"},
     prose={
-        "en": "If key i scores no more than key j, it gets no more weight. Softmax turns scores "
-        "into a distribution without changing their ranking.",
-        "ko": "키 i의 스코어가 키 j의 스코어 이하이면 가중치도 이하입니다. 소프트맥스는 순위를 "
-        "바꾸지 않고 스코어를 분포로 바꿉니다.",
+        "en": "If key $i$ scores no more than key $j$, it gets no more weight. Softmax turns "
+        "scores into a distribution without changing their ranking.",
+        "ko": "키 $i$의 스코어가 키 $j$의 스코어 이하이면 가중치도 이하입니다. 소프트맥스는 "
+        "순위를 바꾸지 않고 스코어를 분포로 바꿉니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(

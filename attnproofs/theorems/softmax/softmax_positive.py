@@ -55,7 +55,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "every weight is at least 1/n", "ko": "모든 가중치는 1/n 이상이다"},
+            title={"en": "every weight is at least $1/n$", "ko": "모든 가중치는 $1/n$ 이상이다"},
             statement=at_least_uniform,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",

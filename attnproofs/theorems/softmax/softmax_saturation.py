@@ -149,14 +149,16 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Saturation", "ko": "포화"},
     prose={
-        "en": "If one score leads all others by a gap Δ, the weight left for the others falls "
-        "exponentially in βΔ, where β scales all scores. In the limit the weights are one-hot; "
-        "the second part says from which β on they are within ε. This is what dividing by the "
-        "square root of d_k keeps away from.",
-        "ko": "한 스코어가 나머지를 Δ만큼 앞서면, 나머지 키에 남는 가중치는 βΔ에 대해 지수적으로 "
-        "줄어듭니다(β는 스코어 전체에 곱하는 배율). 극한에서 가중치는 원핫이 되며, 둘째 명제는 "
-        "어떤 β부터 오차가 ε 이하인지를 말합니다. 스코어를 d_k의 제곱근으로 나누는 것은 이런 "
-        "포화를 피하려는 것입니다.",
+        "en": r"If one score leads all others by a gap $\Delta$, the weight left for the "
+        r"others falls exponentially in $\beta\Delta$, where $\beta$ scales all scores. In the "
+        r"limit the weights are one-hot; the second part says from which $\beta$ on they are "
+        r"within $\varepsilon$. This is what dividing by the square root of $d_k$ keeps away "
+        r"from.",
+        "ko": r"한 스코어가 나머지를 $\Delta$만큼 앞서면, 나머지 키에 남는 가중치는 "
+        r"$\beta\Delta$에 대해 지수적으로 줄어듭니다($\beta$는 스코어 전체에 곱하는 배율). "
+        r"극한에서 가중치는 원핫이 되며, 둘째 명제는 어떤 $\beta$부터 오차가 $\varepsilon$ "
+        r"이하인지를 말합니다. 스코어를 $d_k$의 제곱근으로 나누는 것은 이런 포화를 피하려는 "
+        r"것입니다.",
     },
     parts=(
         Part(statement, proof, instance=leading),
@@ -171,15 +173,15 @@ THEOREM = Theorem(
             one_hot,
             proof_one_hot,
             name="one_hot",
-            title={"en": "one-hot within ε", "ko": "오차 ε 이내의 원핫"},
+            title={"en": r"one-hot within $\varepsilon$", "ko": r"오차 $\varepsilon$ 이내의 원핫"},
             instance=sharp,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the rest is at most e^(-βΔ), whatever the number of keys",
-                "ko": "키의 개수와 관계없이 나머지 가중치는 e^(-βΔ) 이하이다",
+                "en": r"the rest is at most $e^{-\beta\Delta}$, whatever the number of keys",
+                "ko": r"키의 개수와 관계없이 나머지 가중치는 $e^{-\beta\Delta}$ 이하이다",
             },
             statement=without_count,
             attempt=attempt,

@@ -280,16 +280,16 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Stability of weights", "ko": "가중치의 안정성"},
     prose={
-        "en": "If no score moves by more than h, the total weight of any set of keys moves by "
-        "at most tanh(h/2), up or down: about h/2 for small h, and never more than 1. The "
-        "bound does not depend on the number of keys, and two keys attain it. For values "
-        "between L and M the output moves by at most (M - L) tanh(h/2). This is how errors in "
-        "scores reach the weights and the output.",
-        "ko": "어느 스코어도 h보다 많이 움직이지 않으면, 어떤 키의 집합에 대해서도 가중치의 "
-        "합은 위로든 아래로든 tanh(h/2)보다 많이 움직이지 않습니다. h가 작으면 약 h/2이고, 1을 "
-        "넘는 일은 없습니다. 이 한계는 키의 개수와 무관하며 키가 둘일 때 실제로 달성됩니다. "
-        "밸류가 L과 M 사이에 있으면 출력은 (M - L) tanh(h/2)보다 많이 움직이지 않습니다. "
-        "스코어의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
+        "en": r"If no score moves by more than $h$, the total weight of any set of keys moves "
+        r"by at most $\tanh(h/2)$, up or down: about $h/2$ for small $h$, and never more than "
+        r"1. The bound does not depend on the number of keys, and two keys attain it. For "
+        r"values between $L$ and $M$ the output moves by at most $(M-L)\tanh(h/2)$. This is "
+        r"how errors in scores reach the weights and the output.",
+        "ko": r"어느 스코어도 $h$보다 많이 움직이지 않으면, 어떤 키의 집합에 대해서도 가중치의 "
+        r"합은 위로든 아래로든 $\tanh(h/2)$보다 많이 움직이지 않습니다. $h$가 작으면 약 "
+        r"$h/2$이고, 1을 넘는 일은 없습니다. 이 한계는 키의 개수와 무관하며 키가 둘일 때 "
+        r"실제로 달성됩니다. 밸류가 $L$과 $M$ 사이에 있으면 출력은 $(M-L)\tanh(h/2)$보다 많이 "
+        r"움직이지 않습니다. 스코어의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
     },
     parts=(
         Part(statement, proof, instance=small_moves),
@@ -315,8 +315,8 @@ THEOREM = Theorem(
             proof_values,
             name="values",
             title={
-                "en": "the output, for values between L and M",
-                "ko": "밸류가 L과 M 사이일 때의 출력",
+                "en": "the output, for values between $L$ and $M$",
+                "ko": "밸류가 $L$과 $M$ 사이일 때의 출력",
             },
             instance=between,
         ),
@@ -346,7 +346,7 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "by at most h/4", "ko": "h/4보다 많이 움직이지 않는다"},
+            title={"en": "by at most $h/4$", "ko": "$h/4$보다 많이 움직이지 않는다"},
             statement=quarter,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",

@@ -25,7 +25,7 @@ def proof_negative(p: Proof) -> None:
 THEOREM = Theorem(
     id="abs_ge",
     chapter="sums",
-    title={"en": "x and -x are at most |x|", "ko": "x와 -x는 |x| 이하"},
+    title={"en": "$x$ and $-x$ are at most $|x|$", "ko": "$x$와 $-x$는 $|x|$ 이하"},
     prose={
         "en": "A number and its negative are at most its absolute value.",
         "ko": "어떤 수와 그 부호를 바꾼 수는 절댓값을 넘지 않습니다.",

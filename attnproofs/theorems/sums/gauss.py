@@ -23,12 +23,12 @@ def step(p: Proof) -> None:
 THEOREM = Theorem(
     id="gauss",
     chapter="sums",
-    title={"en": "Sum of the first integers", "ko": "처음 T개 자연수의 합"},
+    title={"en": "Sum of the first integers", "ko": "처음 $T$개 자연수의 합"},
     prose={
-        "en": "The first T integers add up to T(T+1)/2. It counts the pairs that a causal mask "
-        "keeps.",
-        "ko": "처음 T개 자연수의 합은 T(T+1)/2입니다. 인과 마스크가 남기는 쌍의 개수를 셀 때 "
-        "씁니다.",
+        "en": "The first $T$ integers add up to $T(T+1)/2$. It counts the pairs that a causal "
+        "mask keeps.",
+        "ko": "처음 $T$개 자연수의 합은 $T(T+1)/2$입니다. 인과 마스크가 남기는 쌍의 개수를 셀 "
+        "때 씁니다.",
     },
     parts=(Part(statement, Induction("T", base, step)),),
     lemma=True,

@@ -72,12 +72,12 @@ def not_negative(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="power_bound",
     chapter="sums",
-    title={"en": "Growth of E roundings", "ko": "E번 반올림의 증폭"},
+    title={"en": "Growth of $E$ roundings", "ko": "$E$번 반올림의 증폭"},
     prose={
-        "en": "E factors 1 + u multiply to at most 1/(1 - E u) when E u < 1; this is where the "
-        "constant γ_E = E u/(1 - E u) of rounding error analysis comes from.",
-        "ko": "E u < 1이면 인수 1 + u를 E번 곱해도 1/(1 - E u)를 넘지 않습니다. 반올림 오차 "
-        "해석의 상수 γ_E = E u/(1 - E u)는 여기서 나옵니다.",
+        "en": r"$E$ factors $1+u$ multiply to at most $1/(1-Eu)$ when $Eu<1$; this is where "
+        r"the constant $\gamma_E=Eu/(1-Eu)$ of rounding error analysis comes from.",
+        "ko": r"$Eu<1$이면 인수 $1+u$를 $E$번 곱해도 $1/(1-Eu)$를 넘지 않습니다. 반올림 오차 "
+        r"해석의 상수 $\gamma_E=Eu/(1-Eu)$는 여기서 나옵니다.",
     },
     parts=(
         Part(statement, Induction("E", base, step), instance=not_negative),

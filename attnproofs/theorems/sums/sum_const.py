@@ -53,8 +53,9 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Constant sum", "ko": "상수의 합"},
     prose={
-        "en": "A constant summed n times is n times the constant. Counting is this sum with c = 1.",
-        "ko": "상수를 n번 더하면 그 상수의 n배입니다. c = 1이면 개수를 세는 식이 됩니다.",
+        "en": "A constant summed $n$ times is $n$ times the constant. Counting is this sum "
+        "with $c=1$.",
+        "ko": "상수를 $n$번 더하면 그 상수의 $n$배입니다. $c=1$이면 개수를 세는 식이 됩니다.",
     },
     parts=(
         Part(statement, Induction("n", base, step)),

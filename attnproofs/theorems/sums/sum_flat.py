@@ -50,10 +50,11 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Sum over contiguous blocks", "ko": "연속한 블록에 대한 합"},
     prose={
-        "en": "The columns 1..Hd, read as H contiguous blocks of length d, are the numbers "
-        "(h-1)d + r; summing over all columns is summing over blocks and then inside each.",
-        "ko": "1부터 Hd까지의 열을 길이 d인 연속한 블록 H개로 보면 열 번호는 (h-1)d + r입니다. "
-        "모든 열에 대한 합은 블록별로, 다시 블록 안에서 더한 것과 같습니다.",
+        "en": r"The columns $1,\dots,Hd$, read as $H$ contiguous blocks of length $d$, are the "
+        r"numbers $(h-1)d+r$; summing over all columns is summing over blocks and then inside "
+        r"each.",
+        "ko": "1부터 $Hd$까지의 열을 길이 $d$인 연속한 블록 $H$개로 보면 열 번호는 "
+        "$(h-1)d+r$입니다. 모든 열에 대한 합은 블록별로, 다시 블록 안에서 더한 것과 같습니다.",
     },
     parts=(Part(statement, Induction("H", base, step)),),
     lemma=True,

@@ -40,10 +40,10 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Raised scores", "ko": "올라간 스코어"},
     prose={
-        "en": "If no score rises by more than h, a sum of exponentials with nonnegative "
-        "factors grows by at most the factor e^h.",
-        "ko": "어느 스코어도 h보다 많이 오르지 않으면, 음이 아닌 계수를 곱한 지수의 합도 "
-        "e^h배를 넘지 않습니다.",
+        "en": "If no score rises by more than $h$, a sum of exponentials with nonnegative "
+        "factors grows by at most the factor $e^h$.",
+        "ko": "어느 스코어도 $h$보다 많이 오르지 않으면, 음이 아닌 계수를 곱한 지수의 합도 "
+        "$e^h$배를 넘지 않습니다.",
     },
     parts=(Part(statement, proof, instance=bounded),),
     lemma=True,
