@@ -31,7 +31,7 @@ def command(
     from attnproofs.contract.target import find
 
     wanted = load_profile(profile) if profile else None
-    function = find(target, level, **{k: v for k, v in arrays.items() if v}).load()
+    function = _load(find(target, level, **{k: v for k, v in arrays.items() if v}))
     extra = (wanted,) if wanted else ()
     found = identify(function, name=target, dtype=dtype, profiles=extra)
     if as_json:
@@ -39,6 +39,26 @@ def command(
         return 0
     _show(found, wanted or load_profile(found.nearest))
     return 0
+
+
+def _load(target: Any) -> Any:
+    """The target's function; what goes wrong in the user's own module is one sentence."""
+    import traceback
+
+    from attnproofs.errors import AttnproofsError, TargetError
+
+    try:
+        return target.load()
+    except AttnproofsError:
+        raise
+    except Exception as error:  # the module may raise anything at all
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename}, line {last.lineno}"
+        if isinstance(error, SyntaxError):
+            place = f"{error.filename}, line {error.lineno}"
+        raise TargetError(
+            f"{target.name} cannot be loaded: {type(error).__name__}: {error} ({place})"
+        ) from error
 
 
 def _show(found: Any, profile: Any) -> None:

@@ -117,3 +117,21 @@ def test_adapters_lists_what_is_there_and_what_installs_the_rest():
         "requirement": "attnproofs",
     }
     assert data["mlx-sdpa"]["requirement"] == "attnproofs[mlx]"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def f(:", "SyntaxError"),
+        ("import no_such_module_at_all", "No module named 'no_such_module_at_all'"),
+        ("raise RuntimeError('no GPU')", "RuntimeError: no GPU"),
+    ],
+)
+def test_a_module_that_cannot_be_loaded(tmp_path, source, message, monkeypatch, capsys):
+    path = tmp_path / "broken.py"
+    path.write_text(source, "utf-8")
+    monkeypatch.setattr("sys.argv", ["attnproofs", "identify", f"{path}:f"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    seen = capsys.readouterr()
+    assert ended.value.code == 2 and message in seen.err and "broken.py, line 1" in seen.err
