@@ -67,6 +67,16 @@ class Identification:
         """Where the target departs from `profile` (the nearest one by default)."""
         return _differences(self.observations, load_profile(profile or self.nearest))
 
+    def __str__(self) -> str:
+        lines = [f"{self.target}: {'; '.join(self.notes)}"]
+        lines += [f"  {name:22} {seen.value}" for name, seen in self.observations.items()]
+        lines.append(f"nearest profile: {', '.join((self.nearest, *self.as_near))}")
+        for d in self.differences():
+            if d.offered:
+                lines.append(f"{d.question}: {d.here} here, {d.there} in {self.nearest}")
+                lines += [f"    {line}" for line in d.probe.splitlines()]
+        return "\n".join(lines)
+
     def as_json(self) -> dict[str, Any]:
         """Plain data for ``attnproofs identify --json``."""
         return {

@@ -138,3 +138,11 @@ def test_public_name():
 
 def test_nearest_is_a_profile():
     assert identify(make(STRICT | {"layout": "BLHD"})).nearest in profile_names()
+
+
+def test_printed_it_names_answers_and_differences():
+    text = str(identify(make(STRICT | {"causal_alignment": "bottom-right"}), name="mine"))
+    assert text.startswith("mine: probed in float32, with arrays of 4 axes")
+    assert "  causal_alignment       bottom-right" in text and "nearest profile: " in text
+    text = str(identify(numpy_attention.sdpa))
+    assert text.endswith("nearest profile: strict")
