@@ -230,13 +230,11 @@ class Values:
         bound: tuple[Any, ...],
         local: Mapping[str, Any],
     ) -> Number:
-        if definition.recursion is None:
-            term = definition.body
-        elif inner[definition.recursion] <= 0:
+        term: Any = definition.body
+        if definition.recursion is not None and inner[definition.recursion] <= 0:
             term = definition.base
-        else:
+        elif definition.recursion is not None:
             inner[definition.recursion] -= 1
-            term = definition.body
         thunks = {n: v for n, v in inner.items() if isinstance(v, _Later)}
         for name, thunk in thunks.items():
             # a real argument may be random: below E it is evaluated anew for every outcome

@@ -209,17 +209,20 @@ _dot = define(
 
 def matmul(A: Array, B: Array) -> Array:
     """Return the matrix product: ``(A B)[i, j] = sum_a A[i, a] B[a, j]``."""
-    return _matmul(A.size(0), A.size(1), B.size(1), A, B)  # type: ignore[no-any-return]
+    result: Array = _matmul(A.size(0), A.size(1), B.size(1), A, B)
+    return result
 
 
 def transpose(A: Array) -> Array:
     """Return the transpose of a matrix."""
-    return _transpose(A.size(0), A.size(1), A)  # type: ignore[no-any-return]
+    result: Array = _transpose(A.size(0), A.size(1), A)
+    return result
 
 
 def dot(u: Array, v: Array) -> Expr:
     """Return the dot product of two vectors."""
-    return _dot(u.size(0), u, v)  # type: ignore[no-any-return]
+    result: Expr = _dot(u.size(0), u, v)
+    return result
 
 
 # ---------------------------------------------------------------------- softmax and attention
@@ -263,22 +266,26 @@ _scores = define(
 
 def softmax(s: Array) -> Array:
     """Return the softmax of a vector of scores."""
-    return _softmax(s.size(0), s)  # type: ignore[no-any-return]
+    result: Array = _softmax(s.size(0), s)
+    return result
 
 
 def column_softmax(S: Array) -> Array:
     """Return the softmax of every column of a matrix."""
-    return _column_softmax(S.size(0), S.size(1), S)  # type: ignore[no-any-return]
+    result: Array = _column_softmax(S.size(0), S.size(1), S)
+    return result
 
 
 def weights(b: Array, s: Array) -> Array:
     """Return the attention weights of one row: hard zeros where the 0/1 vector `b` is 0."""
-    return _weights(s.size(0), b, s)  # type: ignore[no-any-return]
+    result: Array = _weights(s.size(0), b, s)
+    return result
 
 
 def scores(Q: Array, K: Array) -> Array:
     """Return the scaled scores ``Q[i] . K[j] / sqrt(d)``."""
-    return _scores(Q.size(0), K.size(0), Q.size(1), Q, K)  # type: ignore[no-any-return]
+    result: Array = _scores(Q.size(0), K.size(0), Q.size(1), Q, K)
+    return result
 
 
 _logsumexp = define(
@@ -300,22 +307,26 @@ _tanh = define("tanh", lambda s: [s.scalar("x")], lambda x: (exp(2 * x) - 1) / (
 
 def logsumexp(s: Array) -> Expr:
     """Return ``log sum_l exp(s[l])``."""
-    return _logsumexp(s.size(0), s)  # type: ignore[no-any-return]
+    result: Expr = _logsumexp(s.size(0), s)
+    return result
 
 
 def entropy(p: Array) -> Expr:
     """Return the entropy ``- sum_i p[i] log p[i]`` of positive weights, in nats."""
-    return _entropy(p.size(0), p)  # type: ignore[no-any-return]
+    result: Expr = _entropy(p.size(0), p)
+    return result
 
 
 def logistic(x: Real) -> Expr:
     """Return the logistic function ``1 / (1 + exp(-x))``."""
-    return _logistic(x)  # type: ignore[no-any-return]
+    result: Expr = _logistic(x)
+    return result
 
 
 def tanh(x: Real) -> Expr:
     """Return the hyperbolic tangent."""
-    return _tanh(x)  # type: ignore[no-any-return]
+    result: Expr = _tanh(x)
+    return result
 
 
 _causal_attention = define(
@@ -391,7 +402,8 @@ def rescaled_weight(b: Ix | int, x: Real, m: Array, f: Array, r: Array) -> Expr:
     ``r[t]`` that of the t-th multiplication.
     """
     N = m.size(0) - 1
-    return _rescaled_weight(b, N, x, m, f, r)  # type: ignore[no-any-return]
+    result: Expr = _rescaled_weight(b, N, x, m, f, r)
+    return result
 
 
 _rotation = define_recursive(
@@ -441,22 +453,26 @@ def rope(t: Ix | int, q: Array, c: Array, s: Array) -> Array:
 
 def power(x: Real, k: Ix | int) -> Expr:
     """Return x to the natural number k, which may be symbolic."""
-    return _power(k, x)  # type: ignore[no-any-return]
+    result: Expr = _power(k, x)
+    return result
 
 
 def rounding_factor(k: Ix | int, error: Array) -> Array:
     """Return the product of ``1 + error[i, t]`` over the first k roundings t, for each i."""
-    return _rounding_factor(k, error.size(0), error.size(1), error)  # type: ignore[no-any-return]
+    result: Array = _rounding_factor(k, error.size(0), error.size(1), error)
+    return result
 
 
 def window_paths(layers: Ix | int, T: Ix, w: Ix) -> Array:
     """Return the number of ways from token i back to token j through layers of window w."""
-    return _window_paths(layers, T, w)  # type: ignore[no-any-return]
+    result: Array = _window_paths(layers, T, w)
+    return result
 
 
 def causal_attention(Q: Array, K: Array, V: Array) -> Array:
     """Return causal scaled dot-product attention: row i uses the keys 1..i."""
-    return _causal_attention(Q.size(0), Q.size(1), V.size(1), Q, K, V)  # type: ignore[no-any-return]
+    result: Array = _causal_attention(Q.size(0), Q.size(1), V.size(1), Q, K, V)
+    return result
 
 
 # ---------------------------------------------------------------------- probability
@@ -470,7 +486,8 @@ _variance = define(
 
 def variance(x: Real) -> Expr:
     """Return the variance ``E (x - E x)^2``."""
-    return _variance(x)  # type: ignore[no-any-return]
+    result: Expr = _variance(x)
+    return result
 
 
 # ---------------------------------------------------------------------- caches

@@ -251,7 +251,7 @@ def _every_law(statement: Statement) -> Any:
         from attnproofs.calculus.symbols import Expr
 
         claim = statement.claim
-        if claim.relation == "factors":
+        if claim.relation == "factors" or claim.rhs is None:
             return
         goal = Expr(claim.rhs)
         if claim.relation == "=":

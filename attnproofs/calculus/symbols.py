@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from attnproofs.errors import InputError
 from attnproofs.kernel import index as ix
@@ -328,6 +328,9 @@ class IndexFunction:
         return Ix(ix.atom(("f", self.name, tuple(_index(i) for i in indices))))
 
 
+_Symbol = TypeVar("_Symbol")
+
+
 class Scope:
     """The declarations, hypotheses and claim of one statement.
 
@@ -350,7 +353,7 @@ class Scope:
         found = tuple(self.symbols[n] for n in names.split())
         return found if len(found) > 1 else found[0]
 
-    def _add(self, declared: Declared, symbol: Any) -> Any:
+    def _add(self, declared: Declared, symbol: _Symbol) -> _Symbol:
         if declared.name in self.symbols:
             raise InputError(f"{self.name}: {declared.name} is declared twice")
         self.symbols[declared.name] = symbol
@@ -359,7 +362,7 @@ class Scope:
 
     def dimension(self, name: str, *, least: int = 1) -> Ix:
         """Declare an integer ``>= least`` (0 or 1)."""
-        return self._add(Declared("dimension", name, least=least), Ix(ix.var(name)))  # type: ignore[no-any-return]
+        return self._add(Declared("dimension", name, least=least), Ix(ix.var(name)))
 
     def dimensions(self, names: str) -> tuple[Ix, ...]:
         """Declare several dimensions: ``T, d = scope.dimensions("T d")``."""
@@ -367,11 +370,11 @@ class Scope:
 
     def index(self, name: str, axis: AxisLike) -> Ix:
         """Declare a free index: the statement holds for every value in `axis`."""
-        return self._add(Declared("index", name, (as_axis(axis),)), Ix(ix.var(name)))  # type: ignore[no-any-return]
+        return self._add(Declared("index", name, (as_axis(axis),)), Ix(ix.var(name)))
 
     def scalar(self, name: str) -> Expr:
         """Declare a real number."""
-        return self._add(Declared("scalar", name), Expr(("sym", name)))  # type: ignore[no-any-return]
+        return self._add(Declared("scalar", name), Expr(("sym", name)))
 
     def tensor(self, name: str, *axes: AxisLike) -> Array:
         """Declare a real tensor with the given axes."""
@@ -387,24 +390,23 @@ class Scope:
         def entry(*i: Ix) -> Expr:
             return Expr(("ent", name, tuple(j.index for j in i)))
 
-        return self._add(Declared(kind, name, shape, **more), Array(shape, entry))  # type: ignore[no-any-return]
+        return self._add(Declared(kind, name, shape, **more), Array(shape, entry))
 
     def random(self, name: str, *, order: int) -> Expr:
         """Declare one random number with finite moments up to `order`."""
-        self._add(Declared("family", name, (), order=order), Expr(("ent", name, ())))
-        return self.symbols[name]  # type: ignore[no-any-return]
+        return self._add(Declared("family", name, (), order=order), Expr(("ent", name, ())))
 
     def predicate(self, name: str, *axes: AxisLike) -> Predicate:
         """Declare a predicate of indices (a mask: the keys that are kept)."""
         shape = tuple(as_axis(a) for a in axes)
-        return self._add(Declared("predicate", name, shape), Predicate(name, shape))  # type: ignore[no-any-return]
+        return self._add(Declared("predicate", name, shape), Predicate(name, shape))
 
     def function(self, name: str, *axes: AxisLike, into: AxisLike | None = None) -> IndexFunction:
         """Declare an index function on the axes with values in `into`."""
         shape = tuple(as_axis(a) for a in axes)
         codomain = None if into is None else as_axis(into)
         declared = Declared("function", name, shape, codomain=codomain)
-        return self._add(declared, IndexFunction(name))  # type: ignore[no-any-return]
+        return self._add(declared, IndexFunction(name))
 
     def kept(self, keep: Predicate, name: str = "κ") -> IndexFunction:
         """Declare that every row of the mask keeps a key: the index function that chooses one."""

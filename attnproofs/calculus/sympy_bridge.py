@@ -376,7 +376,7 @@ class _Small:
             inner[name] = self.index(i, bound, local)
         if made.recursion is None:
             return self.value(made.body, (), inner)
-        if inner[made.recursion] <= 0:
+        if made.base is not None and inner[made.recursion] <= 0:
             return self.value(made.base, (), inner)
         inner[made.recursion] -= 1
         return self.value(made.body, (), inner)

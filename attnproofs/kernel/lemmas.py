@@ -62,9 +62,11 @@ def lemma_instance(ctx: Context, lemma: Statement, values: Values) -> tuple[Term
     """
     if lemma.claim.relation not in ("=", "<=", "<") or lemma.claim.rhs is None:
         raise Refused(f"lemma {lemma.name} is no relation between two terms")
-    for d in lemma.definitions:
-        if ctx.statement.definition.get(d.name) != d:
-            raise Refused(f"lemma {lemma.name} defines {d.name} otherwise (or it is missing here)")
+    for made in lemma.definitions:
+        if ctx.statement.definition.get(made.name) != made:
+            raise Refused(
+                f"lemma {lemma.name} defines {made.name} otherwise (or it is missing here)"
+            )
     if set(values) != set(lemma.symbol):
         missing = sorted(set(lemma.symbol) ^ set(values))
         raise Refused(

@@ -312,9 +312,9 @@ def check_statement(statement: Statement) -> None:
     """Refuse a statement whose declarations, definitions, hypotheses or claim make no sense."""
     _check_names(statement)
     earlier: list[Definition] = []
-    for d in statement.definitions:
-        _check_definition(d, tuple(earlier))
-        earlier.append(d)
+    for definition in statement.definitions:
+        _check_definition(definition, tuple(earlier))
+        earlier.append(definition)
     ctx = Context.root(statement)
     known: set[str] = {d.name for d in statement.declared if d.kind == "dimension"}
     for d in statement.declared:
