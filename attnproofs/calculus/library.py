@@ -160,7 +160,7 @@ def define_recursive(
 
 
 def apply_definition(made: Definition, arguments: tuple[Any, ...]) -> Any:
-    """Return the defined symbol at its arguments: an `Array`, or an `Expr` when it has no indices."""
+    """Return the defined symbol at its arguments: an `Array`, or an `Expr` without indices."""
     from attnproofs.kernel.terms import substitution
 
     given: list[Term] = []
@@ -503,8 +503,8 @@ def _define_cache() -> Definition:
     X = Array((i.axis, span(1, D).axis), lambda j, m: _named_entry("X", j, m))
     W = Array((span(1, D).axis, span(1, d).axis), lambda m, a: _named_entry("W", m, a))
     j, a = Ix(ix.var("cache_0")), Ix(ix.var("cache_1"))
-    stage = ("app", "cache", (("int", t.index), ("int", D.index), ("int", d.index), X.lam(), W.lam()),
-             (j.index, a.index))  # fmt: skip
+    sizes = tuple(("int", n.index) for n in (t, D, d))
+    stage = ("app", "cache", (*sizes, X.lam(), W.lam()), (j.index, a.index))
     new = Sum(D, lambda m: _named_entry("X", t + 1, m) * _named_entry("W", m, a))
     return Definition(
         name="cache",

@@ -221,10 +221,10 @@ def _defined(p: Term, t: Term, kinds: Mapping[str, str], values: Values) -> Iter
 def _entry(p: Term, t: Term, kinds: Mapping[str, str], values: Values) -> Iterator[Values]:
     if p[1] in values:
         body = values[p[1]][-1]
-        if body[0] == t[0] == "ent" and body[1] == t[1] and len(p[2]) == len(t[2]) == len(body[2]):
-            if body[2] == tuple(ix.atom(("b", k)) for k in range(len(p[2]))):
-                yield from _indices(p[2], t[2], values, kinds)
-                return
+        itself = ("ent", t[1], tuple(ix.atom(("b", k)) for k in range(len(p[2]))))
+        if t[0] == "ent" and len(t[2]) == len(p[2]) and body == itself:
+            yield from _indices(p[2], t[2], values, kinds)
+            return
         yield values  # checked when the instance is complete
         return
     places = [ix.as_atom(i) if not ix.is_pair(i) else None for i in p[2]]

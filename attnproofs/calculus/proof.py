@@ -18,7 +18,6 @@ from typing import Any
 from attnproofs.calculus.matching import Position, Values, children, differences, match, positions
 from attnproofs.calculus.symbols import (
     Array,
-    Axis,
     Cond,
     Expr,
     IndexFunction,
@@ -36,8 +35,8 @@ from attnproofs.kernel.definitions import recursion_step, unfolded
 from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.replay import Replay, _Checker
 from attnproofs.kernel.statement import Statement
-from attnproofs.kernel.terms import Term, abstract, subterms, substitute
-from attnproofs.kernel.wellformed import check, check_statement
+from attnproofs.kernel.terms import Term, abstract, substitute, subterms
+from attnproofs.kernel.wellformed import check
 
 
 class ProofRefused(AttnproofsError):
@@ -71,7 +70,7 @@ class Hint:
 
 
 def unfold(*names: str) -> Hint:
-    """Replace defined symbols by their definitions (all, or the named ones), before what follows."""
+    """Replace defined symbols (all, or the named ones) by their definitions, before the rest."""
     return Hint("unfold", ", ".join(names), {"names": names})
 
 
@@ -782,11 +781,3 @@ def _reasons(h: str | Hint) -> Iterator[tuple[str, str]]:
         yield "lemma", cited_statement(h.data["cited"]).name
     else:
         yield h.rule, h.of
-
-
-__all__ = [
-    "Axis", "Hint", "Line", "Proof", "ProofRefused", "abs_bound", "abs_val", "absurd", "check_statement",
-    "condition_value", "differentiate", "every", "exp_enclose", "exp_ge", "fact", "fact_of", "hyp",
-    "independent", "index_value", "ixeq", "lemma", "order", "random_value", "rec", "reindex",
-    "sign", "split", "sqrt_square", "swap", "unfold", "via",
-]  # fmt: skip

@@ -244,7 +244,7 @@ def derivative(x: Expr, t: Real) -> Expr:
     return Expr(("D", x.term, as_expr(t).term))
 
 
-def Sum(axis: AxisLike, body: Callable[[Any], Real]) -> Expr:  # noqa: N802 (as in mathematics)
+def Sum(axis: AxisLike, body: Callable[[Any], Real]) -> Expr:
     """Return the sum of ``body(i)`` over the indices i of `axis` (a dimension n means 1..n)."""
     i = _new_index()
     return Expr(("sum", as_axis(axis), abstract(as_expr(body(i)).term, (i.index,))))
@@ -276,7 +276,7 @@ class Array:
         return matmul(self, other)
 
     @property
-    def T(self) -> Array:  # noqa: N802 (as in mathematics)
+    def T(self) -> Array:
         """The transpose."""
         from attnproofs.calculus.library import transpose
 
@@ -315,6 +315,7 @@ class Predicate:
         self.axes = axes
 
     def __call__(self, *indices: IxLike) -> Cond:
+        """Return the condition that the predicate holds at `indices`."""
         return Cond(("pred", self.name, tuple(_index(i) for i in indices)))
 
 
@@ -325,6 +326,7 @@ class IndexFunction:
         self.name = name
 
     def __call__(self, *indices: IxLike) -> Ix:
+        """Return the value at `indices`."""
         return Ix(ix.atom(("f", self.name, tuple(_index(i) for i in indices))))
 
 
@@ -424,7 +426,7 @@ class Scope:
         return witness
 
     def uses(self, *definitions: str) -> None:
-        """Make known definitions that occur in the proof, or in its lemmas, and not in the claim."""
+        """Make known definitions that occur in the proof or its lemmas, and not in the claim."""
         self._used.update(definitions)
 
     def independent(self, *families: str) -> None:
@@ -497,10 +499,10 @@ def lt(lhs: Real, rhs: Real) -> Claim:
 def factors(
     matrix: Expr, row: Ix, column: Ix, through: AxisLike, *, right: Array | None = None
 ) -> Claim:
-    """Return the claim that the matrix with entries `matrix` has rank at most the size of `through`.
+    """Return the claim that a matrix has rank at most the size of `through`.
 
-    It says that ``matrix[row, column] = sum over c of A[row, c] B[c, column]``; with `right`, that B
-    is `right` itself (each row of the matrix is a combination of rows of `right`).
+    It says that ``matrix[row, column]`` is the sum over c of ``A[row, c] B[c, column]``; with
+    `right`, B is `right` itself (each row of the matrix is a combination of rows of `right`).
     """
     return Claim(
         "factors",

@@ -9,8 +9,9 @@ to normal forms inside). A law adds one thing that the normal form may use:
 ``sum_add``   ``sum(f + g) = sum f + sum g``
 ``sum_scale`` ``sum(c f) = c sum f`` when c does not mention the bound index
 ``sum_pair``  the sum over a flattened axis is the double sum
-``sum_empty``, ``sum_single``, ``sum_literal``  a range of a literal number (0, 1, at most 64) of terms
-``ind_bool``  ``[not c] = 1 - [c]``, ``[c and d] = [c][d]``, ``[c or d] = [c] + [d] - [c][d]``, ``[c]^2 = [c]``
+``sum_empty``, ``sum_single``, ``sum_literal``  a range of a literal number of terms
+``ind_bool``  ``[not c] = 1 - [c]``, ``[c and d] = [c][d]``, ``[c]^2 = [c]``,
+              ``[c or d] = [c] + [d] - [c][d]``
 ``ind_val``   ``[c] = 1`` where c is known, ``[c] = 0`` where not c is known
 ``E_lin``     expectation is linear, and pulls deterministic factors out
 ``E_const``   ``E c = c``
@@ -142,7 +143,7 @@ def _inverse(p: Normal) -> Normal:
 
 
 def _content(p: Normal) -> tuple[Monomial, Number, Normal]:
-    """Split p into the monomial and the positive rational that all its terms share, and the rest."""
+    """Split p into the monomial and positive rational that all its terms share, and the rest."""
     first, *others = p
     shared = {k: e for k, e in first}
     for m in others:

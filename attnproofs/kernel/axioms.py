@@ -30,7 +30,7 @@ AXIOMS: Mapping[str, Axiom] = {
     for a in (
         Axiom("field", "The real numbers are a field: commutative laws of +, *, 1/x for x != 0.",
               "Everything the ring rule does.", f"{_RUDIN}, 1.12"),
-        Axiom("order", "They are totally ordered, compatibly with + and *; squares are not negative.",
+        Axiom("order", "They are totally ordered, compatibly with + and *; squares are >= 0.",
               "Signs and inequalities.", f"{_RUDIN}, 1.17"),
         Axiom("exp_add", "exp(a + b) = exp(a) exp(b).",
               "The functional equation of the exponential.", f"{_RUDIN}, 8.6"),
@@ -47,7 +47,7 @@ AXIOMS: Mapping[str, Axiom] = {
               "additivity, scaling, exchange.",
               "All follow from 'empty' and 'append one term' by induction; taken as rules so that "
               "derivations read as in a textbook.", f"{_ENDERTON}, 3.3 (recursion)"),
-        Axiom("sum_product", "A sum over a product of ranges is the double sum, first component slow.",
+        Axiom("sum_product", "A sum over a product of ranges is the double sum, first index slow.",
               "Fixes what contiguous blocks mean.", f"{_RUDIN}, 8.3 (finite case)"),
         Axiom("indicator", "[c] is 1 where c holds and 0 elsewhere.",
               "Two-valued logic of integer comparisons.", f"{_ENDERTON}, 1.2"),

@@ -15,7 +15,6 @@ from attnproofs.kernel.read import LARGEST_FILE, Unreadable, parse
 from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.replay import Replay
 
-
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -84,7 +83,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _load_neighbours(replay: Replay, names: list[Path]) -> None:
-    """Load the other certificates beside the given ones: only they can be cited without being given."""
+    """Load the other certificates beside the given ones; they may be cited without being given."""
     seen = {path.resolve() for path in names}
     for folder in sorted({path.resolve().parent for path in names}):
         for path in sorted(folder.glob("*.json")):
@@ -92,4 +91,4 @@ def _load_neighbours(replay: Replay, names: list[Path]) -> None:
                 try:
                     replay.load(load(path))
                 except (Unreadable, Refused):
-                    continue  # some other file; what it does not provide will be reported as missing
+                    continue  # some other file; a lemma that is missing will be reported

@@ -363,9 +363,9 @@ class Context:
             names = frozenset(n for n, _ in h.forall)
             for pattern in _function_atoms(h.condition):
                 binding: dict[str, Index] = {}
-                if match_atom(pattern, a, names, binding) and len(binding) == len(names):
-                    if self._applies(h, binding, depth + 1):
-                        yield from _split([_bind(h.condition, binding)])
+                matched = match_atom(pattern, a, names, binding) and len(binding) == len(names)
+                if matched and self._applies(h, binding, depth + 1):
+                    yield from _split([_bind(h.condition, binding)])
 
     def _in(self, i: Index, axis: Axis, depth: int) -> bool:
         return all(self.holds(c, depth) for c in range_facts(i, axis))
@@ -385,9 +385,9 @@ class Context:
             names = frozenset(n for n, _ in h.forall)
             for conclusion in _split([h.condition]):
                 binding: dict[str, Index] = {}
-                if match_cond(conclusion, c, names, binding) and len(binding) == len(names):
-                    if self._applies(h, binding, depth + 1):
-                        return True
+                matched = match_cond(conclusion, c, names, binding) and len(binding) == len(names)
+                if matched and self._applies(h, binding, depth + 1):
+                    return True
         return False
 
 

@@ -231,8 +231,7 @@ def _known_equality(ctx: Context, lhs: Term, rhs: Term) -> bool:
 
 def _known_inequality(ctx: Context, relation: str, lhs: Term, rhs: Term) -> bool:
     return any(
-        (h.relation == relation or h.relation == "<") and _is_instance(ctx, h, lhs, rhs)
-        for h in ctx.relations
+        h.relation in (relation, "<") and _is_instance(ctx, h, lhs, rhs) for h in ctx.relations
     )
 
 

@@ -1,13 +1,14 @@
 """Replay: the one place where a certificate becomes a proved statement.
 
-A certificate is JSON: ``{"format": 1, "id": ..., "parts": [{"statement": ..., "proof": ...}, ...]}``.
-A proof is a chain of lines (each the term, and the rule, position and arguments that lead to it from
-the line before), an induction on a dimension (two chains), or a shape (no chain). There is no gap,
-no "admit", and no way to name a rule that is not in the table.
+A certificate is JSON: ``{"format": 1, "id": .., "parts": [{"statement": .., "proof": ..}, ..]}``.
+A proof is a chain of lines (each the term, and the rule, position and arguments that lead to it
+from the line before), an induction on a dimension (two chains), or a shape (no chain). There is
+no gap, no "admit", and no way to name a rule that is not in the table.
 
-For each part: the statement is checked; the first and last terms must be the statement's; every line
-must be well formed with its side conditions shown; every step must pass its rule. A lemma is cited by
-the digest of its statement, and counts only once it has itself been replayed; circles are refused.
+For each part: the statement is checked; the first and last terms must be the statement's; every
+line must be well formed with its side conditions shown; every step must pass its rule. A lemma is
+cited by the digest of its statement, and counts only once it has itself been replayed; circles
+are refused.
 """
 
 from __future__ import annotations

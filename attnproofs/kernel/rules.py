@@ -386,7 +386,7 @@ def exp_bound(step: Step) -> None:
 
 
 def exp_enclosure(step: Step) -> None:
-    """Taylor: ``L <= exp(q) <= L + q^(N+1)/(N+1)! (N+2)/(N+2-q)`` for a rational ``0 <= q < N+2``."""
+    """Taylor: ``L <= exp(q) <= L + q^(N+1)/(N+1)! (N+2)/(N+2-q)``, rational ``0 <= q < N+2``."""
     terms = step.args["terms"]
     upper = step.before[0] == "exp"
     inside = step.before if upper else step.after

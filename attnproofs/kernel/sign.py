@@ -148,9 +148,10 @@ def _sign_of_range(ctx: Context, t: Term) -> Signs:
         return frozenset({side})
     if axis[0] == "range":
         for candidate in _witnesses(ctx, axis, body):
-            if not ctx.in_axis(candidate, axis):
-                if signs(ctx, instantiate(body, (candidate,))) == frozenset({side}):
-                    return frozenset({side})
+            if ctx.in_axis(candidate, axis):
+                continue  # not shown to lie in the range
+            if signs(ctx, instantiate(body, (candidate,))) == frozenset({side}):
+                return frozenset({side})
     return frozenset({0, side})
 
 
@@ -240,10 +241,12 @@ def _bindings(h: Hypothesis, pattern: Term, t: Term) -> Iterator[dict[str, ix.In
     for p in subterms(pattern):
         for u in subterms(t):
             binding: dict[str, ix.Index] = {}
-            if p[0] == u[0] and p[0] in ("ent", "app") and match_term(p, u, names, binding):
-                if len(binding) == len(names) and binding not in seen:
-                    seen.append(binding)
-                    yield binding
+            if p[0] != u[0] or p[0] not in ("ent", "app"):
+                continue
+            matched = match_term(p, u, names, binding) and len(binding) == len(names)
+            if matched and binding not in seen:
+                seen.append(binding)
+                yield binding
 
 
 def bound(t: Term, binding: dict[str, ix.Index]) -> Term:

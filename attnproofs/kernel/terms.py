@@ -16,11 +16,12 @@
                             ``("int", p)``, or ``("real", t)``
 ==========================  ===================================================================
 
-A binder of k indices binds ``("b", 0)`` ... ``("b", k - 1)``, first index first; what lies outside
-counts on. Terms are *locally nameless*: going below a binder replaces its indices by fresh
-free variables (`opened`), so substituted terms never need shifting and capture cannot be written.
-Equality of terms is equality of tuples. Semantics is total (``1/0 = log(t <= 0) = sqrt(t < 0) = 0``,
-an entry out of range is 0), and `wellformed` makes sure that no theorem rests on such a value.
+A binder of k indices binds ``("b", 0)`` ... ``("b", k - 1)``, first index first; what lies
+outside counts on. Terms are *locally nameless*: going below a binder replaces its indices by
+fresh free variables (`opened`), so substituted terms never need shifting and capture cannot be
+written. Equality of terms is equality of tuples. Semantics is total (``1/0``, ``log(t <= 0)`` and
+``sqrt(t < 0)`` are 0, an entry out of range is 0), and `wellformed` makes sure that no theorem
+rests on such a value.
 """
 
 from __future__ import annotations

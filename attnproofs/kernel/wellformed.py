@@ -22,7 +22,6 @@ from attnproofs.kernel.sign import is_nonnegative, is_nonzero, is_positive
 from attnproofs.kernel.statement import Claim, Declared, Definition, Statement
 from attnproofs.kernel.terms import Term, instantiate, subterms, symbols
 
-
 # the terms worth remembering: most lines repeat most of the line before
 _REMEMBERED = frozenset({"app", "sum", "inv", "E"})
 
