@@ -1,6 +1,6 @@
 """Write the list of properties into docs/audit.md.
 
-    python docs/make_properties.py
+python docs/make_properties.py
 """
 
 from __future__ import annotations

@@ -118,16 +118,17 @@ class Target:
 
     def _source_lines(self) -> list[str]:
         first, _, rest = self.attribute.partition(".")
-        bind = [] if self.attribute == "attention" else [f"attention = {self.attribute}"]
+        name = first if first == "attention" or rest else f"{first} as attention"
+        bind = [f"attention = {self.attribute}"] if rest else []
         if self.kind == "module":
-            return [f"from {self.where} import {first}", *bind]
+            return [f"from {self.where} import {name}", *bind]
         if self.kind == "file":
             path = Path(self.where)
             if path.stem.isidentifier():
                 return [
                     "import sys",
                     f"sys.path.insert(0, {str(path.parent)!r})",
-                    f"from {path.stem} import {first}",
+                    f"from {path.stem} import {name}",
                     *bind,
                 ]
             return [

@@ -156,3 +156,64 @@ def layer_with_key_bias(*args, **keywords):
 
 def layer_without_key_bias(*arrays, num_heads, b_Q=None):
     return layer(*arrays, num_heads=num_heads, b_Q=b_Q)
+
+
+# ------------------------------------------------------------------ faults of one kind each
+def empty_rows_are_nan(query, key, value, *, attn_mask=None, is_causal=False):
+    """Plain attention under a mask; an empty row is NaN."""
+    s = query @ np.swapaxes(key, -1, -2) * query.dtype.type(query.shape[-1] ** -0.5)
+    keep = np.ones(s.shape[-2:], bool) if attn_mask is None else attn_mask
+    if is_causal:
+        keep = keep & np.tril(np.ones(s.shape[-2:], bool))
+    s = np.where(keep, s, -np.inf) if keep.dtype == bool else s + keep
+    with np.errstate(all="ignore"):
+        e = np.exp(s - s.max(-1, keepdims=True, initial=-np.inf))
+        return (e / e.sum(-1, keepdims=True) @ value).astype(query.dtype)
+
+
+def sees_the_future(query, key, value, *, is_causal=False):
+    """is_causal is taken for a hint and ignored."""
+    return right(query, key, value)
+
+
+def transposed_values(query, key, value):
+    """Reads the memory of the values in order, whatever their strides."""
+    return right(query, key, value.ravel(order="K").reshape(value.shape))
+
+
+def wrong_lse(query, key, value):
+    """Log-sum-exp in base two."""
+    s = query @ np.swapaxes(key, -1, -2) * query.dtype.type(query.shape[-1] ** -0.5)
+    top = s.max(-1, initial=-np.inf)
+    with np.errstate(all="ignore"):
+        lse = np.log2(np.exp(s - np.where(np.isfinite(top), top, 0)[..., None]).sum(-1)) + top
+    return right(query, key, value), lse
+
+
+def first_head_for_all(query, key, value):
+    """Every head reads the first one's values."""
+    if value.ndim > 2:
+        value = np.broadcast_to(value[..., :1, :, :], value.shape)
+    return right(query, key, value)
+
+
+def _kept_gradient(query, key, value, grad_out):
+    """Gradients with the row sum left out."""
+    s = query @ np.swapaxes(key, -1, -2) * query.dtype.type(query.shape[-1] ** -0.5)
+    e = np.exp(s - s.max(-1, keepdims=True, initial=-np.inf))
+    p = e / e.sum(-1, keepdims=True)
+    ds = p * (grad_out @ np.swapaxes(value, -1, -2)) * query.dtype.type(query.shape[-1] ** -0.5)
+    turn = np.swapaxes
+    return ds @ key, turn(ds, -1, -2) @ query, turn(p, -1, -2) @ grad_out
+
+
+def gradient_without_row_sum(query, key, value, grad_out):
+    return _kept_gradient(query, key, value, grad_out)
+
+
+def half_softmax(scores, *, axis=-1):
+    """Softmax in float16 whatever the input."""
+    x = scores.astype(np.float16)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
+        return (e / e.sum(axis, keepdims=True)).astype(scores.dtype)

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
 from attnproofs.contract.profile import load_profile
 from attnproofs.contract.properties import REGISTRY, properties_of
 from attnproofs.contract.property import LEVELS, Make
