@@ -177,9 +177,10 @@ def svg(graph: Graph, *, link: str = "", language: str = "en") -> str:
         "dashed line to a definition that its statement uses.",
         "ko": "의존 그래프: 실선은 증명이 인용하는 정리로, 점선은 명제에 쓰인 정의로 이어집니다.",
     }[language]
+    role = "group" if link else "img"  # a picture may hold no links
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{html.escape(text)}" '
+        f'width="{width:.0f}" height="{height:.0f}" role="{role}" aria-label="{html.escape(text)}" '
         'font-family="system-ui, sans-serif" font-size="12">',
         f"<title>{html.escape(text)}</title>",
         '<g fill="none" stroke="#7a8087" stroke-width="1.1">',

@@ -22,7 +22,23 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+VOID = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
 
 
 class Checked(HTMLParser):
@@ -65,6 +81,10 @@ class Checked(HTMLParser):
             self._labels.add(found.get("for"))
         if tag == "input" and found.get("type") not in ("hidden", "submit"):
             self._inputs.append(found)
+        if found.get("role") == "heading" and "aria-level" not in found:
+            self.problems.append("a heading by role without its level")
+        if tag == "pre" and "tabindex" not in found:
+            self.problems.append("a scrolling block that the keyboard cannot reach")
         if int(found.get("tabindex", "0")) > 0:
             self.problems.append("a positive tabindex changes the reading order")
         if tag == "svg" and self._text_of_link is not None:
@@ -186,10 +206,10 @@ def test_the_checker_sees_problems():
     """Each kind of problem is found in a page that has it."""
     bad = check(
         "<html><head></head><body><h1>a</h1><h3 id=x>b</h3><p id=x><img src=a.png>"
-        "<a href=b></a><input type=text><i tabindex=3></i></body></html>"
+        "<pre></pre><p role=heading></p><a href=b></a><input type=text><i tabindex=3></i></body></html>"
     )
     text = " ".join(bad.problems)
     for problem in ("no language", "no title", "repeated ids", "jumps from 1 to 3",
                     "without alt", "link without text", "without a label",
-                    "tabindex"):  # fmt: skip
+                    "tabindex", "without its level", "keyboard cannot"):  # fmt: skip
         assert problem in text
