@@ -206,7 +206,7 @@ def test_the_checker_sees_problems():
     """Each kind of problem is found in a page that has it."""
     bad = check(
         "<html><head></head><body><h1>a</h1><h3 id=x>b</h3><p id=x><img src=a.png>"
-        "<pre></pre><p role=heading></p><a href=b></a><input type=text><i tabindex=3></i></body></html>"
+        "<pre></pre><p role=heading></p><a href=b></a><input type=text><i tabindex=3></i>"
     )
     text = " ".join(bad.problems)
     for problem in ("no language", "no title", "repeated ids", "jumps from 1 to 3",
