@@ -358,6 +358,61 @@ def _() -> list[str]:
     return [fixed(wide, 2), r"\le9896", fixed(narrow, 2)]
 
 
+# ---------------------------------------------------------------------- values
+
+
+@figures("constant_values")
+def _() -> list[str]:
+    assert mpmath.almosteq(mpmath.fsum(softmax(2, 1, 0)), 1)
+    return [row(softmax(2, 1, 0))]
+
+
+@figures("key_bias_invisible")
+def _() -> list[str]:
+    assert row(softmax(7, 6)) == row(softmax(2, 1))
+    return [row(softmax(7, 6))]
+
+
+@figures("value_bias_through")
+def _() -> list[str]:
+    def output(*values: int) -> int:
+        return (values[0] + 3 * values[1]) // 4
+
+    return [f"${output(4, 8)}$", f"${output(14, 18)}$"]
+
+
+@figures("permutation_equivariance")
+def _() -> list[str]:
+    def means(*values: int) -> str:
+        rows = [sum(values[:i]) / i for i in range(1, 4)]
+        return "(" + ",".join(f"{m:g}" for m in rows) + ")"
+
+    assert sum((1, 2, 3)) == sum((3, 1, 2)) == 3 * 2
+    return [means(1, 2, 3), means(3, 1, 2)]
+
+
+@figures("duplicate_keys")
+def _() -> list[str]:
+    assert sum((0, 3)) / 2 == sum((0, 3, 0, 3)) / 4 == 1.5
+    return ["$1.5$", f"${sum((0, 3, 0)) // 3}$"]
+
+
+@figures("gauge")
+def _() -> list[str]:
+    q, k = (1, 2), (3, 4)
+    turned_q, turned_k = (q[0], q[0] + q[1]), (k[0] - k[1], k[1])
+    assert sum(a * b for a, b in zip(q, k, strict=True)) == 11
+    assert sum(a * b for a, b in zip(turned_q, turned_k, strict=True)) == 11
+    return [f"qG=({turned_q[0]},{turned_q[1]})", f"({turned_k[0]},{turned_k[1]})", "=11"]
+
+
+@figures("rank_vo_attained")
+def _() -> list[str]:
+    W_V = mpmath.matrix([[1, 0], [0, 1], [0, 0]])
+    product = W_V * W_V.T
+    return ["(" + ",".join(str(int(product[i, i])) for i in range(3)) + ")"]
+
+
 # ---------------------------------------------------------------------- positions
 
 
