@@ -10,6 +10,7 @@ from attnproofs.cli.grade import command
 from attnproofs.errors import InputError
 from attnproofs.mutants import gallery, lookup
 from attnproofs.mutants.grade import EachInTurn, Subject, grade
+from attnproofs.mutants.rules import parse
 from attnproofs.mutants.suite import Suite
 
 HEADER = "import numpy as np, os, time, pytest\n"
@@ -87,6 +88,15 @@ def test_a_file_that_cannot_be_imported_is_refused_with_what_pytest_said(tmp_pat
     path = write(tmp_path, "import no_such_module_at_all\ndef test_x(attention):\n    pass\n")
     with pytest.raises(InputError, match="no_such_module_at_all"):
         verdicts(path, "causal-reversed")
+
+
+def test_a_folder_and_a_single_test_are_test_files_too(tmp_path, monkeypatch):
+    write(tmp_path, CAUSAL)
+    monkeypatch.chdir(tmp_path.parent)
+    assert parse(tmp_path.name) is None
+    assert parse("test_mine.py::test_causal") is None
+    path = f"{tmp_path}/test_mine.py::test_causal"
+    assert verdicts(path, "causal-reversed") == {"causal-reversed": "caught"}
 
 
 def test_a_missing_file_is_refused():

@@ -8,6 +8,8 @@ module says what was kept and what was not. The expected values are those of
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from attnproofs.errors import InputError
 from attnproofs.mutants.rules import allclose, flash_attention, kernelbench, onnx, torch_testing
 from attnproofs.mutants.rules.rule import Rule
@@ -41,7 +43,8 @@ def parse(text: str) -> Rule | None:
         return NAMED[text]
     if text == "allclose" or text.startswith("allclose:"):
         return allclose.rule(text)
-    if text.endswith(".py") or "/" in text or "::" in text:
+    file = text.partition("::")[0]
+    if file.endswith(".py") or "/" in file or Path(file).exists():
         return None
     raise InputError(
         f"{text!r} is neither a rule nor a test file; the rules are "
