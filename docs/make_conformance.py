@@ -125,7 +125,7 @@ def audits(folder: Path, names: list[str]) -> str:
         table(header, rows),
         "## Adapter by property\n",
         "✓ held, ≠ a known difference, ✗ violated, ○ left open by the profile or not reached, "
-        "= equivalent under the precision model, empty: not claimed.\n",
+        "= equivalent by a theorem, empty: not claimed.\n",
     ]
     for level in dict.fromkeys(level for level, _ in cells):
         properties = [key for key in cells if key[0] == level]
