@@ -43,7 +43,8 @@ def fixed(x: mpmath.mpf, digits: int) -> str:
 def scientific(x: mpmath.mpf, digits: int) -> str:
     """Return `x` as LaTeX writes it, with `digits` decimals of the mantissa."""
     mantissa, exponent = f"{float(x):.{digits}e}".split("e")
-    return rf"{mantissa}\cdot10^{{{int(exponent)}}}"
+    power = str(int(exponent))
+    return rf"{mantissa}\cdot10^{power if len(power) == 1 else '{' + power + '}'}"
 
 
 def row(values: list[mpmath.mpf], digits: int = 3) -> str:
@@ -411,6 +412,75 @@ def _() -> list[str]:
     W_V = mpmath.matrix([[1, 0], [0, 1], [0, 0]])
     product = W_V * W_V.T
     return ["(" + ",".join(str(int(product[i, i])) for i in range(3)) + ")"]
+
+
+# ---------------------------------------------------------------------- heads, computation
+
+
+@figures("head_permutation")
+def _() -> list[str]:
+    return [f"={1 * 3 + 2 * 5}=", f"={2 * 3 + 1 * 5}$"]
+
+
+@figures("single_head_case")
+def _() -> list[str]:
+    return [f"={1 * 3 + 2 * 4}"]
+
+
+@figures("parameter_count")
+def _() -> list[str]:
+    counts = {
+        sum(3 * 512 * (512 // heads) + (512 // heads) * 512 for _ in range(heads))
+        for heads in (8, 16)
+    }
+    assert len(counts) == 1
+    return ["=" + grouped(counts.pop())]
+
+
+@figures("gqa_tied")
+def _() -> list[str]:
+    blocks = [(h - 1) // 4 + 1 for h in range(1, 9)]
+    tiled = [(h - 1) % 2 + 1 for h in range(1, 9)]
+    assert blocks == [1, 1, 1, 1, 2, 2, 2, 2]
+    return ["$" + ",".join(map(str, tiled[:4]))]
+
+
+@figures("mqa_case")
+def _() -> list[str]:
+    return [f"={2 * 128}", f"={32 * 256}"]
+
+
+@figures("latent_absorb")
+def _() -> list[str]:
+    k = (2 * 3, 2 * 4)
+    assert sum(k) == (3 + 4) * 2
+    return [f"k=({k[0]},{k[1]})", f"={sum(k)}="]
+
+
+@figures("merge_monoid")
+def _() -> list[str]:
+    total = sum(exp(mpf(s) - 2) for s in (2, 1, 0))
+    assert mpmath.almosteq(total, 1 + exp(mpf(-1)) * (1 + exp(mpf(-1))))
+    return ["=" + fixed(total, 3)]
+
+
+@figures("decode_cost")
+def _() -> list[str]:
+    steps = range(1, 1001)
+    return [grouped(sum(steps)), grouped(sum(t * t for t in steps))]
+
+
+@figures("linear_attention")
+def _() -> list[str]:
+    T, r, d_v = 8192, 64, 64
+    return [scientific(mpf(T * T * (r + d_v)), 1), scientific(mpf(2 * T * r * d_v), 1)]
+
+
+@figures("dropout_unbiased")
+def _() -> list[str]:
+    p = mpf(1) / 10
+    assert mpmath.almosteq((1 - p) * (mpf("0.9") / (1 - p)), mpf("0.9"))
+    return ["$0.9$", "$1$"]
 
 
 # ---------------------------------------------------------------------- positions
