@@ -12,7 +12,6 @@ from attnproofs.calculus import (
     hyp,
     lemma,
     rational_expr,
-    scores,
     split,
 )
 from attnproofs.kernel.statement import Claim
@@ -44,9 +43,7 @@ def base(p: Proof) -> None:
 def step(p: Proof) -> None:
     T = p["T"]
     last = Sum(T + 1, lambda i: Sum(T + 1, lambda j: 1))
-    p.line(
-        Sum(T, lambda t: Sum(t, lambda i: Sum(t, lambda j: 1))) + last, split(T), "sum_single"
-    )
+    p.line(Sum(T, lambda t: Sum(t, lambda i: Sum(t, lambda j: 1))) + last, split(T), "sum_single")
     p.line(T * (T + 1) * (2 * T + 1) / 6 + last, hyp("IH"))
     p.line(
         T * (T + 1) * (2 * T + 1) / 6 + (T + 1) * (T + 1),
@@ -73,8 +70,12 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "The cost of decoding", "ko": "디코딩의 비용"},
     prose={
-        "en": "At step $t$ the new token needs $t$ scores if keys are cached, and recomputing the whole prefix needs $t^2$. Over $T$ steps that is $T(T+1)/2$ against $T(T+1)(2T+1)/6$: the cache saves a factor of about $2T/3$.",
-        "ko": "키를 캐시에 두면 $t$번째 단계의 새 토큰에는 스코어가 $t$개 필요하고, 앞부분을 모두 다시 계산하면 $t^2$개가 필요합니다. $T$단계를 더하면 $T(T+1)/2$개와 $T(T+1)(2T+1)/6$개이므로, 캐시는 약 $2T/3$배를 아낍니다.",
+        "en": "At step $t$ the new token needs $t$ scores if keys are cached, and recomputing "
+        "the whole prefix needs $t^2$. Over $T$ steps that is $T(T+1)/2$ against "
+        "$T(T+1)(2T+1)/6$: the cache saves a factor of about $2T/3$.",
+        "ko": "키를 캐시에 두면 $t$번째 단계의 새 토큰에는 스코어가 $t$개 필요하고, 앞부분을 "
+        "모두 다시 계산하면 $t^2$개가 필요합니다. $T$단계를 더하면 $T(T+1)/2$개와 "
+        "$T(T+1)(2T+1)/6$개이므로, 캐시는 약 $2T/3$배를 아낍니다.",
     },
     parts=(
         Part(statement, proof),
@@ -106,4 +107,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -26,9 +26,7 @@ def declare(s: Scope) -> None:
     kept = s.family("B", T, n, order=1)
     p = s.scalar("p")
     s.assume("some_kept", lt(p, 1))
-    s.assume(
-        "rate", lambda k, l: eq(expect(kept[k, l]), 1 - p), over={"k": T, "l": n}
-    )
+    s.assume("rate", lambda k, l: eq(expect(kept[k, l]), 1 - p), over={"k": T, "l": n})
     s.index("i", T)
     s.index("c", d_v)
 
@@ -42,9 +40,7 @@ def statement(s: Scope) -> Claim:
 
 def proof(p: Proof) -> None:
     n, A, V, B, rate, i, c = p["T_s A V B p i c"]
-    p.line(
-        Sum(n, lambda j: A[i, j] * expect(B[i, j]) / (1 - rate) * V[j, c]), "E_lin", "sum_scale"
-    )
+    p.line(Sum(n, lambda j: A[i, j] * expect(B[i, j]) / (1 - rate) * V[j, c]), "E_lin", "sum_scale")
     p.line(Sum(n, lambda j: A[i, j] * (1 - rate) / (1 - rate) * V[j, c]), hyp("rate"))
     p.line(Sum(n, lambda j: A[i, j] * V[j, c]), "ring")
     p.line((A @ V)[i, c], "unfold")
@@ -80,8 +76,13 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "Dropout on weights is unbiased", "ko": "가중치 드롭아웃은 비편향이다"},
     prose={
-        "en": "Each weight is kept with probability $1-p$ and then divided by $1-p$. In expectation the output is $AV$, whatever the dependence between the drops. A single row of dropped weights need not sum to one; without the division even the mean is too small.",
-        "ko": "가중치마다 확률 $1-p$로 남기고 $1-p$로 나눕니다. 서로 어떻게 얽혀 있든 출력의 기댓값은 $AV$입니다. 한 번 뽑은 가중치의 합은 1이 아닐 수 있고, 나누지 않으면 평균조차 작아집니다.",
+        "en": "Each weight is kept with probability $1-p$ and then divided by $1-p$. In "
+        "expectation the output is $AV$, whatever the dependence between the drops. A single "
+        "row of dropped weights need not sum to one; without the division even the mean is too "
+        "small.",
+        "ko": "가중치마다 확률 $1-p$로 남기고 $1-p$로 나눕니다. 서로 어떻게 얽혀 있든 출력의 "
+        "기댓값은 $AV$입니다. 한 번 뽑은 가중치의 합은 1이 아닐 수 있고, 나누지 않으면 "
+        "평균조차 작아집니다.",
     },
     parts=(Part(statement, proof, instance=coin),),
     false_neighbours=(
@@ -94,8 +95,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$p=\frac1{10}$, weight $0.9$: kept as $1$ with probability $0.9$, so $0.9$ on average.",
-        "ko": r"$p=\frac1{10}$이고 가중치가 $0.9$이면 확률 $0.9$로 $1$이 되므로 평균은 $0.9$입니다.",
+        "en": r"$p=\frac1{10}$, weight $0.9$: kept as $1$ with probability $0.9$, so $0.9$ on "
+        r"average.",
+        "ko": r"$p=\frac1{10}$이고 가중치가 $0.9$이면 확률 $0.9$로 $1$이 되므로 평균은 "
+        r"$0.9$입니다.",
     },
     references=("srivastava2014",),
 )
@@ -103,4 +106,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

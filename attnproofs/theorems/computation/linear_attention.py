@@ -10,7 +10,6 @@ from attnproofs.calculus import (
     eq,
     exp,
     lemma,
-    weights,
 )
 from attnproofs.kernel.statement import Claim
 from attnproofs.theorems.sums.mm_assoc import THEOREM as mm_assoc
@@ -43,8 +42,15 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "Linear attention", "ko": "선형 어텐션"},
     prose={
-        "en": "If scores are products of features, $\\varphi(q)\\cdot\\varphi(k)$, then $(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$: the $T\\times T$ matrix is never needed, and the cost is linear in $T$. The exponential of softmax is not such a product of finitely many features, so this cannot be done with softmax itself.",
-        "ko": "스코어가 특징의 곱 $\\varphi(q)\\cdot\\varphi(k)$이면 $(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$이므로 $T\\times T$ 행렬이 필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수는 유한개 특징의 이런 곱이 아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",
+        "en": "If scores are products of features, $\\varphi(q)\\cdot\\varphi(k)$, then "
+        "$(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$: the $T\\times T$ "
+        "matrix is never needed, and the cost is linear in $T$. The exponential of softmax is "
+        "not such a product of finitely many features, so this cannot be done with softmax "
+        "itself.",
+        "ko": "스코어가 특징의 곱 $\\varphi(q)\\cdot\\varphi(k)$이면 "
+        "$(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$이므로 $T\\times T$ "
+        "행렬이 필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수는 유한개 특징의 이런 곱이 "
+        "아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -58,8 +64,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$T=8192$, $r=64$, $d_v=64$: $T^2(r+d_v)\approx8.6\cdot10^9$ multiplications against $2Trd_v\approx6.7\cdot10^7$.",
-        "ko": r"$T=8192$, $r=64$, $d_v=64$이면 곱셈은 $T^2(r+d_v)\approx8.6\cdot10^9$번과 $2Trd_v\approx6.7\cdot10^7$번입니다.",
+        "en": r"$T=8192$, $r=64$, $d_v=64$: $T^2(r+d_v)\approx8.6\cdot10^9$ multiplications "
+        r"against $2Trd_v\approx6.7\cdot10^7$.",
+        "ko": r"$T=8192$, $r=64$, $d_v=64$이면 곱셈은 $T^2(r+d_v)\approx8.6\cdot10^9$번과 "
+        r"$2Trd_v\approx6.7\cdot10^7$번입니다.",
     },
     references=("katharopoulos2020",),
 )
@@ -67,4 +75,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

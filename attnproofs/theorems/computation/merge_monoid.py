@@ -87,8 +87,16 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "Merging partial results", "ko": "부분 결과의 병합"},
     prose={
-        "en": "A partial result over some keys is a shift $m$ and a sum $l$ (and outputs, merged in the same way); it stands for the number $e^ml$. Merging two of them at any new shift adds these numbers. So merging is associative and commutative, a state with sum 0 is neutral, and keys may be split over devices in any way. Averaging the two outputs is not merging: it forgets how much weight each part holds.",
-        "ko": "일부 키에 대한 부분 결과는 이동량 $m$과 합 $l$로 이루어지며(출력도 같은 방식으로 합칩니다) 수 $e^ml$을 나타냅니다. 둘을 어떤 새 이동량에서 합치든 이 수들이 더해집니다. 따라서 병합은 결합법칙과 교환법칙을 만족하고, 합이 0인 상태는 항등원이며, 키를 장치에 어떻게 나누어도 됩니다. 두 출력의 평균은 병합이 아닙니다. 각 부분이 가진 가중치를 잊기 때문입니다.",
+        "en": "A partial result over some keys is a shift $m$ and a sum $l$ (and outputs, "
+        "merged in the same way); it stands for the number $e^ml$. Merging two of them at any "
+        "new shift adds these numbers. So merging is associative and commutative, a state with "
+        "sum 0 is neutral, and keys may be split over devices in any way. Averaging the two "
+        "outputs is not merging: it forgets how much weight each part holds.",
+        "ko": "일부 키에 대한 부분 결과는 이동량 $m$과 합 $l$로 이루어지며(출력도 같은 "
+        "방식으로 합칩니다) 수 $e^ml$을 나타냅니다. 둘을 어떤 새 이동량에서 합치든 이 수들이 "
+        "더해집니다. 따라서 병합은 결합법칙과 교환법칙을 만족하고, 합이 0인 상태는 항등원이며, "
+        "키를 장치에 어떻게 나누어도 됩니다. 두 출력의 평균은 병합이 아닙니다. 각 부분이 가진 "
+        "가중치를 잊기 때문입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -115,8 +123,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $2$ and $(1,0)$: states $(2,1)$ and $(1,1+e^{-1})$; merged at $2$: $1+e^{-1}(1+e^{-1})=1.503$, the full sum.",
-        "ko": r"스코어 $2$와 $(1,0)$의 상태는 $(2,1)$과 $(1,1+e^{-1})$이고, 이동량 $2$에서 합치면 $1+e^{-1}(1+e^{-1})=1.503$으로 전체 합과 같습니다.",
+        "en": r"Scores $2$ and $(1,0)$: states $(2,1)$ and $(1,1+e^{-1})$; merged at $2$: "
+        r"$1+e^{-1}(1+e^{-1})=1.503$, the full sum.",
+        "ko": r"스코어 $2$와 $(1,0)$의 상태는 $(2,1)$과 $(1,1+e^{-1})$이고, 이동량 $2$에서 "
+        r"합치면 $1+e^{-1}(1+e^{-1})=1.503$으로 전체 합과 같습니다.",
     },
     references=("milakov2018", "rabe2021", "dao2023"),
 )
@@ -124,4 +134,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -66,9 +66,7 @@ def proof(p: Proof) -> None:
     here = pair(g, r)
 
     def written(K: Array, V: Array) -> Expr:
-        row = softmax(
-            array(T, lambda l: Sum(d, lambda a: Q[here, i, a] * K[l, a]) / sqrt(d))
-        )
+        row = softmax(array(T, lambda l: Sum(d, lambda a: Q[here, i, a] * K[l, a]) / sqrt(d)))
         return Sum(T, lambda j: row[j] * V[j, c])
 
     p.line(written(each_K[here], each_V[here]), "unfold:scores", "unfold:dot")
@@ -128,8 +126,16 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Grouped queries", "ko": "그룹 쿼리"},
     prose={
-        "en": "Grouped-query attention keeps one set of keys and values for each group of $R$ consecutive heads. It is multi-head attention in which the keys and values of a group are repeated for each of its heads: head $(g,r)$ uses those of group $g$, not of group $r$. Repeating in blocks and tiling are different layouts, and mixing them up pairs queries with the keys of another group.",
-        "ko": "그룹 쿼리 어텐션은 연속한 헤드 $R$개의 그룹마다 키와 밸류를 하나씩만 둡니다. 이는 그룹의 키와 밸류를 그 그룹의 헤드마다 되풀이한 멀티헤드 어텐션과 같습니다. 헤드 $(g,r)$은 그룹 $r$이 아니라 그룹 $g$의 것을 씁니다. 블록 단위로 되풀이하는 것과 통째로 이어 붙이는 것은 다른 배치이며, 둘을 혼동하면 쿼리가 다른 그룹의 키와 짝지어집니다.",
+        "en": "Grouped-query attention keeps one set of keys and values for each group of $R$ "
+        "consecutive heads. It is multi-head attention in which the keys and values of a group "
+        "are repeated for each of its heads: head $(g,r)$ uses those of group $g$, not of "
+        "group $r$. Repeating in blocks and tiling are different layouts, and mixing them up "
+        "pairs queries with the keys of another group.",
+        "ko": "그룹 쿼리 어텐션은 연속한 헤드 $R$개의 그룹마다 키와 밸류를 하나씩만 둡니다. "
+        "이는 그룹의 키와 밸류를 그 그룹의 헤드마다 되풀이한 멀티헤드 어텐션과 같습니다. 헤드 "
+        "$(g,r)$은 그룹 $r$이 아니라 그룹 $g$의 것을 씁니다. 블록 단위로 되풀이하는 것과 "
+        "통째로 이어 붙이는 것은 다른 배치이며, 둘을 혼동하면 쿼리가 다른 그룹의 키와 "
+        "짝지어집니다.",
     },
     parts=(Part(statement, proof, instance=grouped),),
     false_neighbours=(
@@ -145,8 +151,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"8 heads in 2 groups: heads 1 to 4 use group 1, heads 5 to 8 group 2; tiled it would be $1,2,1,2,\dots$",
-        "ko": r"헤드 8개를 두 그룹으로 나누면 헤드 1–4는 그룹 1, 헤드 5–8은 그룹 2를 씁니다. 이어 붙이면 $1,2,1,2,\dots$가 됩니다.",
+        "en": r"8 heads in 2 groups: heads 1 to 4 use group 1, heads 5 to 8 group 2; tiled it "
+        r"would be $1,2,1,2,\dots$",
+        "ko": r"헤드 8개를 두 그룹으로 나누면 헤드 1–4는 그룹 1, 헤드 5–8은 그룹 2를 씁니다. "
+        r"이어 붙이면 $1,2,1,2,\dots$가 됩니다.",
     },
     references=("ainslie2023",),
 )
@@ -154,4 +162,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -14,7 +14,6 @@ from attnproofs.calculus import (
     Sum,
     Theorem,
     eq,
-    order,
     reindex,
 )
 from attnproofs.kernel.statement import Claim
@@ -71,13 +70,20 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Heads have no order", "ko": "헤드에는 순서가 없다"},
     prose={
-        "en": "If the heads are listed in another order and the blocks of $W_O$ with them, the layer computes the same. The number of a head means nothing by itself; permuting the heads without their blocks of $W_O$ does change the result.",
-        "ko": "헤드의 순서를 바꾸면서 $W_O$의 블록도 함께 바꾸면 층이 계산하는 값은 같습니다. 헤드의 번호 자체에는 뜻이 없습니다. 그러나 $W_O$의 블록을 그대로 두고 헤드만 섞으면 결과가 달라집니다.",
+        "en": "If the heads are listed in another order and the blocks of $W_O$ with them, the "
+        "layer computes the same. The number of a head means nothing by itself; permuting the "
+        "heads without their blocks of $W_O$ does change the result.",
+        "ko": "헤드의 순서를 바꾸면서 $W_O$의 블록도 함께 바꾸면 층이 계산하는 값은 같습니다. "
+        "헤드의 번호 자체에는 뜻이 없습니다. 그러나 $W_O$의 블록을 그대로 두고 헤드만 섞으면 "
+        "결과가 달라집니다.",
     },
     parts=(Part(statement, proof, instance=permutation),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "permuting the heads alone changes nothing", "ko": "헤드만 섞어도 아무것도 변하지 않는다"},
+            title={
+                "en": "permuting the heads alone changes nothing",
+                "ko": "헤드만 섞어도 아무것도 변하지 않는다",
+            },
             statement=heads_only,
             attempt=attempt,
             because="the two sides are not equal by ring",
@@ -85,8 +91,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Heads $(1,2)$, blocks $(3,5)$: $1\cdot3+2\cdot5=13=2\cdot5+1\cdot3$; heads alone swapped: $2\cdot3+1\cdot5=11$.",
-        "ko": r"헤드가 $(1,2)$, 블록이 $(3,5)$이면 $1\cdot3+2\cdot5=13=2\cdot5+1\cdot3$이고, 헤드만 바꾸면 $2\cdot3+1\cdot5=11$입니다.",
+        "en": r"Heads $(1,2)$, blocks $(3,5)$: $1\cdot3+2\cdot5=13=2\cdot5+1\cdot3$; heads "
+        r"alone swapped: $2\cdot3+1\cdot5=11$.",
+        "ko": r"헤드가 $(1,2)$, 블록이 $(3,5)$이면 $1\cdot3+2\cdot5=13=2\cdot5+1\cdot3$이고, "
+        r"헤드만 바꾸면 $2\cdot3+1\cdot5=11$입니다.",
     },
     references=("vaswani2017", "elhage2021"),
 )
@@ -94,4 +102,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -30,9 +30,7 @@ def statement(s: Scope) -> Claim:
 
 def proof(p: Proof) -> None:
     d, r, Q, C, W, i, j = p["d_k r Q C W_UK i j"]
-    p.line(
-        Sum(d, lambda a: Sum(r, lambda b: Q[i, a] * C[j, b] * W[b, a])), "unfold", "sum_scale"
-    )
+    p.line(Sum(d, lambda a: Sum(r, lambda b: Q[i, a] * C[j, b] * W[b, a])), "unfold", "sum_scale")
     p.line(Sum(r, lambda b: Sum(d, lambda a: Q[i, a] * C[j, b] * W[b, a])), swap)
     p.line(((Q @ W.T) @ C.T)[i, j], "unfold", "sum_scale")
 
@@ -57,8 +55,12 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Latent keys", "ko": "잠재 키"},
     prose={
-        "en": "If keys are up-projected from latent vectors, $K=CW_{UK}$, then $q\\cdot k_j=(qW_{UK}^\\top)\\cdot c_j$. The up-projection can be applied to the query once instead of to every cached key, so only the short vectors $c_j$ need to be cached.",
-        "ko": "키가 잠재 벡터를 넓힌 $K=CW_{UK}$이면 $q\\cdot k_j=(qW_{UK}^\\top)\\cdot c_j$입니다. 캐시에 있는 키마다 사영을 적용하는 대신 쿼리에 한 번만 적용하면 되므로, 짧은 벡터 $c_j$만 캐시에 두면 됩니다.",
+        "en": "If keys are up-projected from latent vectors, $K=CW_{UK}$, then $q\\cdot "
+        "k_j=(qW_{UK}^\\top)\\cdot c_j$. The up-projection can be applied to the query once "
+        "instead of to every cached key, so only the short vectors $c_j$ need to be cached.",
+        "ko": "키가 잠재 벡터를 넓힌 $K=CW_{UK}$이면 $q\\cdot k_j=(qW_{UK}^\\top)\\cdot "
+        "c_j$입니다. 캐시에 있는 키마다 사영을 적용하는 대신 쿼리에 한 번만 적용하면 되므로, "
+        "짧은 벡터 $c_j$만 캐시에 두면 됩니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -73,8 +75,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$: $k=(6,8)$, $q\cdot k=14=(1\cdot3+1\cdot4)\cdot2$.",
-        "ko": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$이면 $k=(6,8)$이고 $q\cdot k=14=(1\cdot3+1\cdot4)\cdot2$입니다.",
+        "en": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$: $k=(6,8)$, $q\cdot "
+        r"k=14=(1\cdot3+1\cdot4)\cdot2$.",
+        "ko": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$이면 $k=(6,8)$이고 $q\cdot "
+        r"k=14=(1\cdot3+1\cdot4)\cdot2$입니다.",
     },
     references=("deepseek2024",),
 )
@@ -82,4 +86,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

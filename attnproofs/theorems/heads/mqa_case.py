@@ -104,9 +104,7 @@ def shared(rng: Random) -> dict[str, Any]:
     V = [[Fraction(rng.randint(-6, 6), 2)] for _ in range(T)]
 
     def each(rows: list[list[Fraction]]) -> dict[Any, Fraction]:
-        return {
-            ((1, r), l, 1): rows[l - 1][0] for r in range(1, H + 1) for l in range(1, T + 1)
-        }
+        return {((1, r), l, 1): rows[l - 1][0] for r in range(1, H + 1) for l in range(1, T + 1)}
 
     return {"H": H, "T": T, "d_k": 1, "d_v": 1, "K": K, "V": V, "K_rep": each(K), "V_rep": each(V)}
 
@@ -116,8 +114,11 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Multi-query attention", "ko": "멀티 쿼리 어텐션"},
     prose={
-        "en": "With a single group every head shares the same keys and values: grouped-query attention becomes multi-query attention. The heads still differ, because their queries do.",
-        "ko": "그룹이 하나이면 모든 헤드가 같은 키와 밸류를 씁니다. 그룹 쿼리 어텐션이 멀티 쿼리 어텐션이 되는 것입니다. 그래도 쿼리가 다르므로 헤드들의 출력은 서로 다릅니다.",
+        "en": "With a single group every head shares the same keys and values: grouped-query "
+        "attention becomes multi-query attention. The heads still differ, because their "
+        "queries do.",
+        "ko": "그룹이 하나이면 모든 헤드가 같은 키와 밸류를 씁니다. 그룹 쿼리 어텐션이 멀티 "
+        "쿼리 어텐션이 되는 것입니다. 그래도 쿼리가 다르므로 헤드들의 출력은 서로 다릅니다.",
     },
     parts=(Part(statement, proof, instance=shared),),
     false_neighbours=(
@@ -133,8 +134,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"32 heads, $d_k=128$: $2\cdot128=256$ cached numbers per token instead of $32\cdot256=8192$.",
-        "ko": r"헤드가 32개이고 $d_k=128$이면 토큰마다 캐시하는 수가 $32\cdot256=8192$개에서 $2\cdot128=256$개로 줍니다.",
+        "en": r"32 heads, $d_k=128$: $2\cdot128=256$ cached numbers per token instead of "
+        r"$32\cdot256=8192$.",
+        "ko": r"헤드가 32개이고 $d_k=128$이면 토큰마다 캐시하는 수가 $32\cdot256=8192$개에서 "
+        r"$2\cdot128=256$개로 줍니다.",
     },
     references=("shazeer2019", "ainslie2023"),
 )
@@ -142,4 +145,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -63,9 +63,7 @@ def proof(p: Proof) -> None:
         two * d_model * (H * d_k) + two * d_model * (H * d_v),
         "ring",
     )
-    p.line(
-        two * d_model * d_model + two * d_model * d_model, ixeq
-    )
+    p.line(two * d_model * d_model + two * d_model * d_model, ixeq)
     p.line(4 * (d_model * d_model), "ring")
 
 
@@ -90,8 +88,13 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Parameters of a layer", "ko": "한 층의 매개변수 수"},
     prose={
-        "en": "When the heads share $d_{\\mathrm{model}}$ evenly, $Hd_k=Hd_v=d_{\\mathrm{model}}$, the four projections together have $4d_{\\mathrm{model}}^2$ entries. More heads mean narrower ones, not more parameters.",
-        "ko": "헤드들이 $d_{\\mathrm{model}}$을 고르게 나누어 $Hd_k=Hd_v=d_{\\mathrm{model}}$이면 네 사영의 성분은 모두 $4d_{\\mathrm{model}}^2$개입니다. 헤드가 많아지면 저마다 좁아질 뿐, 매개변수가 늘지는 않습니다.",
+        "en": "When the heads share $d_{\\mathrm{model}}$ evenly, "
+        "$Hd_k=Hd_v=d_{\\mathrm{model}}$, the four projections together have "
+        "$4d_{\\mathrm{model}}^2$ entries. More heads mean narrower ones, not more parameters.",
+        "ko": "헤드들이 $d_{\\mathrm{model}}$을 고르게 나누어 "
+        "$Hd_k=Hd_v=d_{\\mathrm{model}}$이면 네 사영의 성분은 모두 "
+        "$4d_{\\mathrm{model}}^2$개입니다. 헤드가 많아지면 저마다 좁아질 뿐, 매개변수가 늘지는 "
+        "않습니다.",
     },
     parts=(Part(statement, proof, instance=split_evenly),),
     false_neighbours=(
@@ -105,7 +108,8 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$d_{\mathrm{model}}=512$: $4\cdot512^2=1\,048\,576$, with 8 heads or with 16.",
-        "ko": r"$d_{\mathrm{model}}=512$이면 헤드가 8개이든 16개이든 $4\cdot512^2=1\,048\,576$개입니다.",
+        "ko": r"$d_{\mathrm{model}}=512$이면 헤드가 8개이든 16개이든 "
+        r"$4\cdot512^2=1\,048\,576$개입니다.",
     },
     references=("vaswani2017",),
 )
@@ -113,4 +117,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -50,9 +50,7 @@ def statement(s: Scope) -> Claim:
 def proof(p: Proof) -> None:
     head, W_O = first(p)
     C, full, i, m, d_v = p["C W_O i m d_v"]
-    p.line(
-        Sum(1, lambda h: Sum(d_v, lambda r: C[i, pair(h, r)] * full[pair(h, r), m])), "sum_pair"
-    )
+    p.line(Sum(1, lambda h: Sum(d_v, lambda r: C[i, pair(h, r)] * full[pair(h, r), m])), "sum_pair")
     p.line(Sum(d_v, lambda r: head[i, r] * W_O[r, m]), "sum_single")
     p.line((head @ W_O)[i, m], "unfold")
 
@@ -61,9 +59,7 @@ def without_projection(s: Scope) -> Claim:
     T, d_v = s.dimensions("T d_v")
     C, W_O = s.tensor("C", T, flattened(1, d_v)), s.tensor("W_O", flattened(1, d_v), d_v)
     i, m = s.index("i", T), s.index("m", d_v)
-    return eq(
-        Sum(flattened(1, d_v), lambda c: C[i, c] * W_O[c, m]), C[i, pair(span(1, 1).size, m)]
-    )
+    return eq(Sum(flattened(1, d_v), lambda c: C[i, c] * W_O[c, m]), C[i, pair(span(1, 1).size, m)])
 
 
 THEOREM = Theorem(
@@ -71,13 +67,18 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "One head", "ko": "헤드가 하나일 때"},
     prose={
-        "en": "With $H=1$ the concatenation is the only head and $W_O$ is its only block: the multi-head layer is the single-head formula. $W_O$ does not disappear.",
-        "ko": "$H=1$이면 이어 붙인 것은 하나뿐인 헤드이고 $W_O$는 하나뿐인 블록이므로, 멀티헤드 층은 단일 헤드의 식과 같습니다. $W_O$가 사라지지는 않습니다.",
+        "en": "With $H=1$ the concatenation is the only head and $W_O$ is its only block: the "
+        "multi-head layer is the single-head formula. $W_O$ does not disappear.",
+        "ko": "$H=1$이면 이어 붙인 것은 하나뿐인 헤드이고 $W_O$는 하나뿐인 블록이므로, "
+        "멀티헤드 층은 단일 헤드의 식과 같습니다. $W_O$가 사라지지는 않습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "with one head $W_O$ may be left out", "ko": "헤드가 하나이면 $W_O$를 빼도 된다"},
+            title={
+                "en": "with one head $W_O$ may be left out",
+                "ko": "헤드가 하나이면 $W_O$를 빼도 된다",
+            },
             statement=without_projection,
             because="the two sides are not equal by ring",
         ),
@@ -92,4 +93,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-
