@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from attnproofs.reference.bounds import PrecisionModel
 
 #: Random examples a property, and longest sequence, by mode.
-MODES = {"quick": (20, 33), "default": (60, 129), "thorough": (400, 257)}
+MODES = {"quick": (20, 33), "default": (60, 129), "thorough": (240, 129)}
 #: After so many calls that hung or killed the process, the rest of the level is not covered.
 PATIENCE = 4
 #: Arguments with a heads axis, for targets with the length axis first.
@@ -402,14 +402,16 @@ class Session(Probe):
                 found.append(dtype)
         self.dtypes = tuple(found)
 
-    def make(self, name: str) -> Make:
-        """What the property called `name` makes its cases from."""
+    def make(self, name: str, *, borrowed: bool = False) -> Make:
+        """What the property called `name` makes its cases from; fewer where sdpa lends it."""
         examples, reach = MODES[self.settings.mode]
         if self.settings.examples is not None:
             examples = self.settings.examples
         if self.dtype != "float64":
             examples = max(1, examples // 4)
             reach = min(reach, 33)
+        elif borrowed:
+            examples, reach = max(1, examples // 3), min(reach, 33)
         return Make(
             seed=self.settings.seed,
             examples=examples,
@@ -541,7 +543,7 @@ class Session(Probe):
 
     def _ahead(self, entry: Property) -> Iterator[Case]:
         """The property's cases, called in growing batches before they are judged."""
-        self.making = self.make(entry.id)
+        self.making = self.make(entry.id, borrowed=entry.level != self.level)
         cases = iter(entry.cases(self.making))
         if entry.anywhere:
             yield from cases

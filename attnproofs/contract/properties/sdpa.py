@@ -946,6 +946,7 @@ def grouped_heads(make: Make) -> Iterator[Case]:
     about="mask broadcast batch heads",
     needs="attn_mask",
     domain=no_empty_row,
+    dtypes=("float64",),
 )
 def mask_broadcast(make: Make) -> Iterator[Case]:
     if make.profile.bool_mask not in ("attend", "masked"):
