@@ -350,3 +350,25 @@ def search(declared: str | PrecisionModel, starts: int, seed: int, steps: int = 
                 here, height = there, found
         worst = max(worst, height)
     return worst
+
+
+def underflow_case() -> tuple[tuple[int, int], int]:
+    """Constructed: tied keys whose values are a few of float16's smallest numbers.
+
+    Half of such a value is no number of the format, so the products lose all their bits.
+
+    Returns
+    -------
+    tuple
+        As for `shift_case`, without the underflow term.
+    """
+    half = model("textbook(float16)")
+    runs = beyond = without = 0
+    for count in range(1, 40, 2):
+        value = np.full((2, 1), count * 2.0**-24)
+        case = build(np.zeros((1, 1)), np.zeros((2, 1)), value)
+        error = run(case, half, Program("weights-first"))
+        runs += 1
+        beyond += int((error > forward(case.facts, half).total[0]).any())
+        without += int((error > forward(case.facts, half, omit=("underflow",)).total[0]).any())
+    return (beyond, runs), without

@@ -13,7 +13,7 @@ from attnproofs.reference.bounds import allowance, judge, model, models, textboo
 from attnproofs.reference.emulate import Program, emulate, round_array
 from tests.reference.bound_fuzz import control_model
 from tests.reference.bound_power import SETTINGS, study
-from tests.reference.bound_runs import campaign, search, shift_case
+from tests.reference.bound_runs import campaign, search, shift_case, underflow_case
 
 NAMES = [*models(), "textbook(float32)", "textbook(bfloat16)"]
 
@@ -65,8 +65,9 @@ def test_gross_defects_are_rejected_and_the_correct_kernel_never() -> None:
     assert by_defect["stale value tile"]["bound"] == len(SETTINGS[::2])
 
 
-def test_the_shift_term_is_needed_in_a_constructed_case() -> None:
-    (beyond, runs), without = shift_case()
+@pytest.mark.parametrize("case", [shift_case, underflow_case])
+def test_rare_terms_are_needed_in_constructed_cases(case) -> None:
+    (beyond, runs), without = case()
     assert beyond == 0
     assert without > runs / 2
 
