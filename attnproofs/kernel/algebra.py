@@ -32,7 +32,7 @@ from math import gcd, isqrt, lcm
 from typing import Any, TypeAlias
 
 from attnproofs.kernel import index as ix
-from attnproofs.kernel.context import Context
+from attnproofs.kernel.context import Context, spend
 from attnproofs.kernel.definitions import definition_of, parameter_axes, unfolded
 from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.sign import is_nonnegative, is_nonzero, is_positive
@@ -45,6 +45,7 @@ LAWS = frozenset({
 
 _LONGEST_LITERAL = 64
 _MOST_MONOMIALS = 20_000
+_LONGEST_NUMBER = 20_000  # bits
 
 Key: TypeAlias = tuple[Any, ...]
 Monomial: TypeAlias = frozenset[tuple[Key, Any]]
@@ -129,6 +130,8 @@ def _power(p: Normal, e: int) -> Normal:
     result = _constant(1)
     for _ in range(e):
         result = _times(result, p)
+        if any(c.numerator.bit_length() > _LONGEST_NUMBER for c in result.values()):
+            raise Refused("ring: a number in the expression is too large to write out")
     return result
 
 
@@ -185,6 +188,7 @@ def _height(x: Any) -> int:
 
 
 def _normal(ctx: Context, t: Term, laws: frozenset[str]) -> Normal:
+    spend()
     match t[0]:
         case "q":
             return _constant(t[1] if t[2] == 1 else Fraction(t[1], t[2]))

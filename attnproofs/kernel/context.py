@@ -24,6 +24,22 @@ Monomial: TypeAlias = tuple[ix.Atom, ...]
 _MOST_INEQUALITIES = 600
 _DEEPEST_INSTANCE = 3
 _LONGEST_SUM_OF_TWO = 4
+_MOST_LOOKS = 300_000
+
+# looks at terms since the step began: definitions and literal sums can unfold without end
+_looks = [0]
+
+
+def begin() -> None:
+    """Begin to count the looks at terms anew, for the next step."""
+    _looks[0] = 0
+
+
+def spend() -> None:
+    """Count one look at a term; refuse when a step asks for more than any honest one."""
+    _looks[0] += 1
+    if _looks[0] > _MOST_LOOKS:
+        raise Refused("the terms unfold to more than this kernel is ready to look at")
 
 
 class Context:

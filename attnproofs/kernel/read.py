@@ -93,7 +93,7 @@ def sequence(x: Any, what: str) -> list[Any]:
 
 def text(x: Any, what: str) -> str:
     """Return `x` as a string."""
-    if not isinstance(x, str) or len(x) > 200:
+    if not isinstance(x, str) or len(x) > 200 or not x.isprintable():
         raise Refused(f"{what}: a short text is expected")
     return x
 

@@ -21,7 +21,7 @@ from attnproofs.kernel import index as ix
 from attnproofs.kernel import read
 from attnproofs.kernel.algebra import same
 from attnproofs.kernel.axioms import RULE_AXIOMS
-from attnproofs.kernel.context import Context
+from attnproofs.kernel.context import Context, begin
 from attnproofs.kernel.lemmas import lemma_instance
 from attnproofs.kernel.position import descend
 from attnproofs.kernel.refused import Refused
@@ -66,10 +66,10 @@ class Replay:
 
     def load(self, data: Any) -> list[str]:
         """Read a certificate (parsed JSON) and return the digests of its parts, not yet proved."""
-        if isinstance(data, dict) and data.get("format") != read.FORMAT:
+        version = data.get("format") if isinstance(data, dict) else read.FORMAT
+        if version is True or version != read.FORMAT:
             raise Refused(
-                f"format {data.get('format')!r} is not known; this kernel reads "
-                f"format {read.FORMAT}"
+                f"format {str(version)[:20]} is not known; this kernel reads format {read.FORMAT}"
             )
         r = read.record(data, ("format", "id", "parts"), "certificate")
         read.text(r["id"], "id")
@@ -78,10 +78,11 @@ class Replay:
             part = read.record(entry, ("statement", "proof"), "part")
             try:
                 statement = read.statement(part["statement"])
+                digest = statement.digest
             except RecursionError:
                 raise Refused("the statement is nested too deeply") from None
-            digests.append(statement.digest)
-            self._parts.setdefault(statement.digest, (statement, part["proof"]))
+            self._parts.setdefault(digest, (statement, part["proof"]))
+            digests.append(digest)
         if not digests:
             raise Refused("a certificate without a statement proves nothing")
         return digests
@@ -188,6 +189,7 @@ class _Checker:
         return line, relation
 
     def _step(self, ctx: Context, line: Term, following: Term, r: dict[str, Any]) -> None:
+        begin()
         rule = read.text(r["rule"], "rule")
         args = read.arguments(rule, r["args"])
         relation = r["relation"]

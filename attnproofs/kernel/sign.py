@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attnproofs.kernel import index as ix
-from attnproofs.kernel.context import Context, bind_axis, match_cond, match_index
+from attnproofs.kernel.context import Context, bind_axis, match_cond, match_index, spend
 from attnproofs.kernel.definitions import definition_of, unfolded
 from attnproofs.kernel.statement import Hypothesis
 from attnproofs.kernel.terms import Term, free_variables, instantiate, minus, subterms, symbols
@@ -46,6 +46,7 @@ def signs(ctx: Context, t: Term) -> Signs:
 
 
 def _signs(ctx: Context, t: Term) -> Signs:
+    spend()
     found = _by_syntax(ctx, t)
     if len(found) == 1:
         return found

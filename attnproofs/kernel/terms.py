@@ -318,7 +318,11 @@ def substitution(values: Mapping[str, Term]) -> Callable[[ix.Atom], ix.Index | N
 
 def _bound(arguments: tuple[ix.Index, ...]) -> Callable[[ix.Atom], ix.Index | None]:
     def value(a: ix.Atom) -> ix.Index | None:
-        return arguments[a[1]] if a[0] == "b" else None
+        if a[0] != "b":
+            return None
+        if a[1] >= len(arguments):
+            raise Refused("a bound index stands outside its binder")
+        return arguments[a[1]]
 
     return value
 

@@ -9,7 +9,7 @@ moments exist, derivatives are taken of differentiable terms.
 from __future__ import annotations
 
 from attnproofs.kernel import index as ix
-from attnproofs.kernel.context import Context, show_index
+from attnproofs.kernel.context import Context, begin, show_index, spend
 from attnproofs.kernel.definitions import (
     as_statement_symbols,
     definition_of,
@@ -41,6 +41,7 @@ def check(ctx: Context, t: Term, *, obligations: bool = True) -> None:
 
 
 def _check(ctx: Context, t: Term, obligations: bool) -> None:
+    spend()
     match t[0]:
         case "q":
             if t[2] <= 0:
@@ -235,7 +236,7 @@ def check_moments(ctx: Context, t: Term, power: int = 1) -> None:
 def _degrees(ctx: Context, t: Term) -> dict[str, int]:
     match t[0]:
         case "ent":
-            kind = ctx.statement.symbol[t[1]].kind
+            kind = _declared(ctx, t[1], ("tensor", "family")).kind
             return {t[1]: 1} if kind == "family" else {}
         case "add":
             total: dict[str, int] = {}
@@ -309,6 +310,7 @@ def _arbitrary(axis: ix.Axis, level: int) -> tuple[ix.Index, int]:
 
 def check_statement(statement: Statement) -> None:
     """Refuse a statement whose declarations, definitions, hypotheses or claim make no sense."""
+    begin()
     _check_names(statement)
     earlier: list[Definition] = []
     for definition in statement.definitions:
