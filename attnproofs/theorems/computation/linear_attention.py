@@ -47,7 +47,7 @@ THEOREM = Theorem(
         "matrix is never needed, and the cost is linear in $T$. The exponential of softmax is "
         "not such a product of finitely many features, so this cannot be done with softmax "
         "itself.",
-        "ko": "스코어가 특징의 곱 $\\varphi(q)\\cdot\\varphi(k)$이면 "
+        "ko": "점수가 특징의 곱 $\\varphi(q)\\cdot\\varphi(k)$이면 "
         "$(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$이므로 $T\\times T$ "
         "행렬이 필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수는 유한개 특징의 이런 곱이 "
         "아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",

@@ -64,7 +64,7 @@ THEOREM = Theorem(
         "equals the dot product of a token's output gradient with its output: $d_v$ numbers "
         "instead of $T$. FlashAttention computes it once per row before its backward pass, so "
         "that no row of weights has to be kept.",
-        "ko": "스코어의 기울기에서 빼는 평균은 모든 키에 걸친 합이지만, 한 토큰의 출력 "
+        "ko": "점수의 기울기에서 빼는 평균은 모든 키에 걸친 합이지만, 한 토큰의 출력 "
         "기울기와 출력의 내적과 같습니다. $T$개가 아니라 $d_v$개의 수로 구할 수 있습니다. "
         "플래시 어텐션은 역전파에 앞서 이 값을 행마다 한 번 구하므로 가중치의 행을 남겨 둘 "
         "필요가 없습니다.",

@@ -125,9 +125,9 @@ THEOREM = Theorem(
         "gradient over the mean, as without a mask; at a masked key the weight is exactly 0, "
         "and so is the gradient. If weights are masked only after softmax, this fails: a "
         "masked score still moves the normaliser.",
-        "ko": "마스크를 소프트맥스 앞에서 걸면 스코어의 기울기는 마스크가 없을 때와 같이 "
+        "ko": "마스크를 소프트맥스 앞에서 걸면 점수의 기울기는 마스크가 없을 때와 같이 "
         "가중치에 평균을 넘는 몫을 곱한 값입니다. 마스크된 키에서는 가중치가 정확히 0이므로 "
-        "기울기도 0입니다. 소프트맥스 뒤에 마스크하면 그렇지 않습니다. 마스크된 스코어도 "
+        "기울기도 0입니다. 소프트맥스 뒤에 마스크하면 그렇지 않습니다. 마스크된 점수도 "
         "분모를 움직이기 때문입니다.",
     },
     parts=(
@@ -152,7 +152,7 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Scores $(2,1,0)$, third masked, $g=(1,0,5)$: $ds=(0.197,-0.197,0)$.",
-        "ko": r"스코어 $(2,1,0)$, 셋째 마스크, $g=(1,0,5)$이면 $ds=(0.197,-0.197,0)$입니다.",
+        "ko": r"점수 $(2,1,0)$, 셋째 마스크, $g=(1,0,5)$이면 $ds=(0.197,-0.197,0)$입니다.",
     },
     references=("dao2022",),
 )

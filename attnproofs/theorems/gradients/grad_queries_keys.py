@@ -117,7 +117,7 @@ THEOREM = Theorem(
         "en": r"A query collects the keys, and a key the queries, each in proportion to the "
         r"gradient of the score between them; the factor $1/\sqrt{d_k}$ of the forward pass "
         r"appears once more.",
-        "ko": r"쿼리는 키들을, 키는 쿼리들을 둘 사이 스코어의 기울기만큼 모아 받습니다. "
+        "ko": r"쿼리는 키들을, 키는 쿼리들을 둘 사이 점수의 기울기만큼 모아 받습니다. "
         r"순전파의 인수 $1/\sqrt{d_k}$가 여기서도 한 번 나타납니다.",
     },
     parts=(

@@ -106,12 +106,12 @@ def attempt(p: Proof) -> None:
 THEOREM = Theorem(
     id="grad_scores",
     chapter="gradients",
-    title={"en": "Gradient of the scores", "ko": "스코어의 기울기"},
+    title={"en": "Gradient of the scores", "ko": "점수의 기울기"},
     prose={
         "en": "The gradient of a score is its weight times how much the gradient of that "
         "weight exceeds the weighted mean of its row. So each row of $dS$ sums to 0, and keys "
         "with little weight receive little gradient.",
-        "ko": "스코어의 기울기는 그 가중치에, 가중치의 기울기가 그 행의 가중평균을 얼마나 "
+        "ko": "점수의 기울기는 그 가중치에, 가중치의 기울기가 그 행의 가중평균을 얼마나 "
         "넘는지를 곱한 값입니다. 따라서 $dS$의 각 행은 합이 0이며, 가중치가 작은 키는 기울기도 "
         "작게 받습니다.",
     },

@@ -215,9 +215,9 @@ THEOREM = Theorem(
         r"$4M(1-p_k)$ for any key $k$. When one key holds nearly all weight, hardly any "
         r"gradient reaches the scores, and so the queries and keys; with softmax_saturation it "
         r"is exponentially small in the lead of that key.",
-        "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 스코어에 대한 "
+        "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 점수에 대한 "
         r"기울기의 절댓값을 모두 더해도 $2M\sum p(1-p)$를 넘지 않고, 어떤 키 $k$에 대해서도 "
-        r"$4M(1-p_k)$를 넘지 않습니다. 한 키가 가중치를 거의 다 가지면 스코어와 쿼리, 키에는 "
+        r"$4M(1-p_k)$를 넘지 않습니다. 한 키가 가중치를 거의 다 가지면 점수와 쿼리, 키에는 "
         r"기울기가 거의 닿지 않습니다. softmax_saturation과 합치면 그 크기는 앞선 정도에 대해 "
         r"지수적으로 작습니다.",
     },
@@ -234,7 +234,7 @@ THEOREM = Theorem(
             entry,
             proof_entry,
             name="entry",
-            title={"en": "one score", "ko": "스코어 하나"},
+            title={"en": "one score", "ko": "점수 하나"},
             instance=bounded,
         ),
         Part(

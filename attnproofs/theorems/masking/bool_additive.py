@@ -139,8 +139,8 @@ THEOREM = Theorem(
         "and $-c$ to masked ones. At kept keys the two differ by at most $e^{-c}$ times the "
         "ratio of masked to kept sums of exponentials, from one side only; so they agree in "
         "the limit, which is what adding minus infinity means.",
-        "ko": "불리언 마스크는 마스크된 키를 버리고, 덧셈 마스크는 남은 스코어에 0을, 마스크된 "
-        "스코어에 $-c$를 더합니다. 남은 키에서 둘의 차이는 $e^{-c}$에 마스크된 쪽과 남은 쪽의 "
+        "ko": "불리언 마스크는 마스크된 키를 버리고, 덧셈 마스크는 남은 점수에 0을, 마스크된 "
+        "점수에 $-c$를 더합니다. 남은 키에서 둘의 차이는 $e^{-c}$에 마스크된 쪽과 남은 쪽의 "
         "지수 합의 비를 곱한 값 이하이고 부호는 한쪽뿐입니다. 따라서 극한에서 둘은 같으며, "
         "음의 무한대를 더한다는 말의 뜻이 이것입니다.",
     },
@@ -166,7 +166,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "adding the boolean mask itself (1 and 0) to the scores",
-                "ko": "불리언 마스크 자체(1과 0)를 스코어에 더해도 같다",
+                "ko": "불리언 마스크 자체(1과 0)를 점수에 더해도 같다",
             },
             statement=ones,
             attempt=attempt,
@@ -176,7 +176,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731055$ against $0.731059$; the "
         r"bound is $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$.",
-        "ko": r"스코어 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731055$과 $0.731059$이며, "
+        "ko": r"점수 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731055$과 $0.731059$이며, "
         r"한계는 $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$입니다.",
     },
     references=("vaswani2017",),

@@ -71,7 +71,7 @@ THEOREM = Theorem(
         "en": "The first token has nothing before it, so all of its weight is on itself and "
         "its output is its own value, whatever the scores are. The row of weights starts with "
         "1 and continues with zeros.",
-        "ko": "첫 토큰 앞에는 아무것도 없으므로 가중치는 모두 자기 자신에게 가고, 스코어와 "
+        "ko": "첫 토큰 앞에는 아무것도 없으므로 가중치는 모두 자기 자신에게 가고, 점수와 "
         "관계없이 출력은 자기 밸류와 같습니다. 가중치의 첫 행은 1로 시작하고 나머지는 0입니다.",
     },
     parts=(
@@ -97,7 +97,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"$T=3$, all scores 0: rows $(1,0,0)$, $(\frac12,\frac12,0)$, "
         r"$(\frac13,\frac13,\frac13)$.",
-        "ko": r"$T=3$이고 스코어가 모두 0이면 각 행은 $(1,0,0)$, $(\frac12,\frac12,0)$, "
+        "ko": r"$T=3$이고 점수가 모두 0이면 각 행은 $(1,0,0)$, $(\frac12,\frac12,0)$, "
         r"$(\frac13,\frac13,\frac13)$입니다.",
     },
     references=("vaswani2017", "grant2024"),

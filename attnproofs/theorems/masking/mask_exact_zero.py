@@ -124,7 +124,7 @@ THEOREM = Theorem(
         r"denominator positive. The second and third parts are the bridge from finite masks: "
         r"with $-c$ in place of minus infinity the weight is at most $e^{s_j-s_k}e^{-c}$ for a "
         r"kept key $k$, so it is below any $\varepsilon$ as soon as $c$ is large.",
-        "ko": r"소프트맥스 앞에서 마스크된 스코어를 음의 무한대로 두면 가중치는 정확히 0이 "
+        "ko": r"소프트맥스 앞에서 마스크된 점수를 음의 무한대로 두면 가중치는 정확히 0이 "
         r"됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. "
         r"둘째와 셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 $-c$를 "
         r"쓰면 가중치는 남은 키 $k$에 대해 $e^{s_j-s_k}e^{-c}$ 이하이므로, $c$가 크면 어떤 "
@@ -154,7 +154,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "setting the masked score to 0 instead of minus infinity gives weight 0",
-                "ko": "마스크된 스코어를 음의 무한대가 아니라 0으로 두어도 가중치가 0이 된다",
+                "ko": "마스크된 점수를 음의 무한대가 아니라 0으로 두어도 가중치가 0이 된다",
             },
             statement=zero_score,
             attempt=attempt,
@@ -165,8 +165,8 @@ THEOREM = Theorem(
     numbers={
         "en": r"Scores $(2,1,5)$, third key masked: $(0.731,0.269,0)$. With $-10000$ added to "
         r"the third instead: its weight is below $e^{3-10000}$, and 0 in float64.",
-        "ko": r"스코어 $(2,1,5)$에서 셋째 키를 마스크하면 $(0.731,0.269,0)$입니다. 대신 셋째 "
-        r"스코어에 $-10000$을 더하면 그 가중치는 $e^{3-10000}$보다 작고, float64에서는 0입니다.",
+        "ko": r"점수 $(2,1,5)$에서 셋째 키를 마스크하면 $(0.731,0.269,0)$입니다. 대신 셋째 "
+        r"점수에 $-10000$을 더하면 그 가중치는 $e^{3-10000}$보다 작고, float64에서는 0입니다.",
     },
     references=("vaswani2017", "grant2024"),
 )

@@ -88,7 +88,7 @@ THEOREM = Theorem(
         "en": r"Let $\rho$ list the kept keys. Masked weights at the kept keys are exactly the "
         r"softmax of their scores alone, as if the masked keys had never been there: they "
         r"still sum to one.",
-        "ko": r"남은 키를 $\rho$로 나열하면, 마스크한 가중치는 남은 키들의 스코어만으로 구한 "
+        "ko": r"남은 키를 $\rho$로 나열하면, 마스크한 가중치는 남은 키들의 점수만으로 구한 "
         r"소프트맥스와 정확히 같습니다. 마스크된 키가 처음부터 없던 것과 같으며, 합은 여전히 "
         r"1입니다.",
     },
@@ -108,7 +108,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"Scores $(2,1,0)$, last key masked: $(0.731,0.269,0)$, the softmax of $(2,1)$; "
         r"without the mask $(0.665,0.245,0.090)$.",
-        "ko": r"스코어 $(2,1,0)$에서 마지막 키를 마스크하면 $(2,1)$의 소프트맥스인 "
+        "ko": r"점수 $(2,1,0)$에서 마지막 키를 마스크하면 $(2,1)$의 소프트맥스인 "
         r"$(0.731,0.269)$와 $0$입니다. 마스크가 없으면 $(0.665,0.245,0.090)$입니다.",
     },
     references=("vaswani2017", "grant2024"),

@@ -124,7 +124,7 @@ THEOREM = Theorem(
         "output as they were, whatever scores and values the padding holds. Sequences of "
         "different lengths can therefore share a batch.",
         "ko": "마스크된 키를 몇 개 덧붙여도 나머지 키의 가중치와 출력은 그대로이며, 패딩 "
-        "자리의 스코어와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 열들을 한 배치에 "
+        "자리의 점수와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 열들을 한 배치에 "
         "담을 수 있습니다.",
     },
     parts=(
@@ -141,7 +141,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "padding with zero scores needs no mask",
-                "ko": "스코어가 0인 패딩에는 마스크가 필요 없다",
+                "ko": "점수가 0인 패딩에는 마스크가 필요 없다",
             },
             statement=unmasked,
             attempt=attempt,
@@ -152,8 +152,8 @@ THEOREM = Theorem(
     numbers={
         "en": r"Scores $(2,1)$: $(0.731,0.269)$. Padded with one masked key: the same and $0$; "
         r"with one unmasked zero score: $(0.665,0.245,0.090)$.",
-        "ko": r"스코어 $(2,1)$이면 $(0.731,0.269)$입니다. 마스크된 키를 하나 덧붙이면 같은 "
-        r"값과 $0$이고, 마스크 없이 스코어 0을 덧붙이면 $(0.665,0.245,0.090)$입니다.",
+        "ko": r"점수 $(2,1)$이면 $(0.731,0.269)$입니다. 마스크된 키를 하나 덧붙이면 같은 "
+        r"값과 $0$이고, 마스크 없이 점수 0을 덧붙이면 $(0.665,0.245,0.090)$입니다.",
     },
     references=("vaswani2017",),
 )

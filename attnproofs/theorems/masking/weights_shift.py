@@ -44,7 +44,7 @@ THEOREM = Theorem(
     prose={
         "en": "A constant added to all scores of a row cancels in masked weights as it does in "
         "softmax.",
-        "ko": "한 행의 모든 스코어에 더한 상수는 마스크된 가중치에서도 소프트맥스에서와 같이 "
+        "ko": "한 행의 모든 점수에 더한 상수는 마스크된 가중치에서도 소프트맥스에서와 같이 "
         "약분됩니다.",
     },
     parts=(Part(statement, proof),),

@@ -83,8 +83,8 @@ THEOREM = Theorem(
         r"proportion to their distance. Since a constant of the row cancels in softmax, adding "
         r"$a\cdot j$ to every score of key $j$ gives the same weights: the bias can be stored "
         r"as one number per key.",
-        "ko": r"ALiBi는 쿼리 $i$와 키 $j$의 스코어에서 거리에 비례하는 $a(i-j)$를 뺍니다. "
-        r"행마다 같은 상수는 소프트맥스에서 약분되므로, 키 $j$의 모든 스코어에 $a\cdot j$를 "
+        "ko": r"ALiBi는 쿼리 $i$와 키 $j$의 점수에서 거리에 비례하는 $a(i-j)$를 뺍니다. "
+        r"행마다 같은 상수는 소프트맥스에서 약분되므로, 키 $j$의 모든 점수에 $a\cdot j$를 "
         r"더해도 가중치가 같습니다. 편향을 키마다 수 하나로 저장할 수 있습니다.",
     },
     parts=(Part(statement, proof),),

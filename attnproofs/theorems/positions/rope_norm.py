@@ -97,14 +97,14 @@ THEOREM = Theorem(
         r"neither amplify nor damp queries and keys, so the scale of the scores stays what "
         r"$1/\sqrt{d_k}$ was chosen for.",
         "ko": r"좌표쌍을 회전하면 방향만 바뀌고 길이는 변하지 않습니다. 위치가 쿼리와 키를 "
-        r"키우거나 줄이지 않으므로, 스코어의 크기는 $1/\sqrt{d_k}$로 맞춘 그대로입니다.",
+        r"키우거나 줄이지 않으므로, 점수의 크기는 $1/\sqrt{d_k}$로 맞춘 그대로입니다.",
     },
     parts=(Part(statement, proof, instance=turns),),
     false_neighbours=(
         FalseNeighbour(
             title={
                 "en": "rotating the query alone leaves its scores unchanged",
-                "ko": "쿼리만 회전해도 스코어는 변하지 않는다",
+                "ko": "쿼리만 회전해도 점수는 변하지 않는다",
             },
             statement=unmoved,
             attempt=attempt,

@@ -302,7 +302,7 @@ THEOREM = Theorem(
         r"and a denominator's $1+x$: $|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$. "
         r"Together this is the allowance that an audit grants. Overflow and underflow are "
         r"outside; that a program has this form is what its declared precision model says.",
-        "ko": r"출력에 이르는 오차는 두 가지입니다. 스코어와 이동, 지수의 오차는 가중치의 "
+        "ko": r"출력에 이르는 오차는 두 가지입니다. 점수와 이동, 지수의 오차는 가중치의 "
         r"로그를 $\lambda$만큼 바꾸는 것과 같으며, $|\lambda|\le h$이면 밸류가 $L$과 $M$ "
         r"사이일 때 키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 "
         r"모든 오차(가중치의 반올림, 두 합, 나눗셈, 마지막 변환)는 각 키의 몫에 $1+g$($|g|\le "
@@ -361,7 +361,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "without the term of the scores",
-                "ko": "스코어의 항을 뺀 한계",
+                "ko": "점수의 항을 뺀 한계",
             },
             statement=scores_dropped,
             attempt=attempt_scores,
@@ -371,7 +371,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "without the term of all that follows the scores",
-                "ko": "스코어 뒤의 오차의 항을 뺀 한계",
+                "ko": "점수 뒤의 오차의 항을 뺀 한계",
             },
             statement=rounding_dropped,
             attempt=attempt_rounding,

@@ -110,10 +110,10 @@ THEOREM = Theorem(
         r"sentinel is exact for scores in a known range and leaks outside it. Formats that "
         r"flush subnormal numbers have a larger $\eta$.",
         "ko": r"가장 가까운 수로 반올림할 때 양수가 0이 되는 것은 그 수가 형식의 가장 작은 "
-        r"양수 $\eta$의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 스코어의 "
+        r"양수 $\eta$의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 점수의 "
         r"최댓값 $s_k$를 빼면 마스크된 키의 지수는 $e^{s_j-c-s_k}$입니다. $c$가 "
         r"$s_j-s_k+\ln(2/\eta)$ 이상이면 $\eta/2$ 이하이고, $c$가 그보다 작으면 $\eta/2$보다 "
-        r"큽니다. 그러므로 유한한 값의 마스크는 스코어가 정해진 범위 안에 있을 때에만 "
+        r"큽니다. 그러므로 유한한 값의 마스크는 점수가 정해진 범위 안에 있을 때에만 "
         r"정확하고, 그 밖에서는 샙니다. 비정규 수를 0으로 처리하는 형식에서는 $\eta$가 더 "
         r"큽니다.",
     },

@@ -137,7 +137,7 @@ THEOREM = Theorem(
         r"the weights. It is 0 in the limit of a one-hot row and $\log n$ when all keys count "
         r"alike; it measures how widely a query attends, and it bounds what subtracting the "
         r"maximum costs in rounding.",
-        "ko": r"가중치 한 행의 엔트로피는 $\mathrm{LSE}(s)$에서 가중치로 평균한 스코어를 뺀 "
+        "ko": r"가중치 한 행의 엔트로피는 $\mathrm{LSE}(s)$에서 가중치로 평균한 점수를 뺀 "
         r"값입니다. 원핫에 가까워지면 0으로 가고, 모든 키가 똑같으면 $\log n$입니다. 한 쿼리가 "
         r"얼마나 넓게 주목하는지를 재는 값이며, 최댓값을 빼는 데서 생기는 반올림 오차의 "
         r"한계이기도 합니다.",
@@ -173,7 +173,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "it equals log-sum-exp, without the mean score",
-                "ko": "평균 스코어를 빼지 않고 LSE와 같다",
+                "ko": "평균 점수를 빼지 않고 LSE와 같다",
             },
             statement=without_logs,
             attempt=attempt,

@@ -79,14 +79,14 @@ def attempt(p: Proof) -> None:
 THEOREM = Theorem(
     id="entropy_temperature",
     chapter="softmax",
-    title={"en": "Entropy falls as scores are scaled up", "ko": "스코어를 키우면 엔트로피가 준다"},
+    title={"en": "Entropy falls as scores are scaled up", "ko": "점수를 키우면 엔트로피가 준다"},
     prose={
         "en": r"Multiplying all scores by $\beta$ (the inverse temperature) changes the "
         r"entropy of the weights at the rate $-\beta$ times the variance of the scores under "
         r"them. For $\beta>0$ sharpening never spreads attention; the rate dies out both at "
         r"$\beta=0$ and at saturation, where the variance vanishes.",
-        "ko": r"모든 스코어에 $\beta$(온도의 역수)를 곱하면, 가중치의 엔트로피는 그 가중치로 "
-        r"본 스코어의 분산에 $-\beta$를 곱한 비율로 변합니다. $\beta>0$에서 스코어를 키우면 "
+        "ko": r"모든 점수에 $\beta$(온도의 역수)를 곱하면, 가중치의 엔트로피는 그 가중치로 "
+        r"본 점수의 분산에 $-\beta$를 곱한 비율로 변합니다. $\beta>0$에서 점수를 키우면 "
         r"주목이 넓어지는 일은 없습니다. 이 변화율은 $\beta=0$에서도, 분산이 사라지는 포화 "
         r"상태에서도 0입니다.",
     },

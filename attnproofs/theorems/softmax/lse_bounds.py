@@ -93,8 +93,8 @@ THEOREM = Theorem(
         "en": r"LSE is at least every score and exceeds the largest by at most $\log n$, which "
         r"is attained when all scores are equal. So the normaliser never overflows once the "
         r"maximum is subtracted.",
-        "ko": r"LSE는 어떤 스코어보다도 작지 않고, 최댓값보다 커도 $\log n$을 넘지 않습니다. "
-        r"모든 스코어가 같을 때 그 차이가 정확히 $\log n$입니다. 그래서 최댓값을 빼면 정규화 "
+        "ko": r"LSE는 어떤 점수보다도 작지 않고, 최댓값보다 커도 $\log n$을 넘지 않습니다. "
+        r"모든 점수가 같을 때 그 차이가 정확히 $\log n$입니다. 그래서 최댓값을 빼면 정규화 "
         r"상수가 넘치는 일이 없습니다.",
     },
     parts=(
@@ -103,7 +103,7 @@ THEOREM = Theorem(
             low,
             proof_low,
             name="low",
-            title={"en": "it is at least every score", "ko": "어떤 스코어보다도 작지 않다"},
+            title={"en": "it is at least every score", "ko": "어떤 점수보다도 작지 않다"},
         ),
     ),
     false_neighbours=(

@@ -95,7 +95,7 @@ THEOREM = Theorem(
         "en": "The scores 2, 1, 0 become the weights 66.5 %, 24.5 % and 9.0 %. The intervals are "
         "proved: exp(1) and exp(2) are enclosed by their Taylor sums, and the rest is arithmetic "
         "with rational numbers.",
-        "ko": "스코어 2, 1, 0의 가중치는 66.5 %, 24.5 %, 9.0 %입니다. 이 구간은 증명된 것입니다. "
+        "ko": "점수 2, 1, 0의 가중치는 66.5 %, 24.5 %, 9.0 %입니다. 이 구간은 증명된 것입니다. "
         "exp(1)과 exp(2)를 테일러 합으로 위아래에서 가두고, 나머지는 유리수 계산으로 마칩니다.",
     },
     parts=(
@@ -130,7 +130,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "weights are proportional to scores: 2/3, 1/3, 0",
-                "ko": "가중치는 스코어에 비례하여 2/3, 1/3, 0이다",
+                "ko": "가중치는 점수에 비례하여 2/3, 1/3, 0이다",
             },
             statement=proportional,
             attempt=attempt,

@@ -65,7 +65,7 @@ THEOREM = Theorem(
         r"that of every other key $i$ by $p_ip_j$: the keys compete. The matrix is "
         r"$\mathrm{diag}(p)-pp^\top$, and it is all that backpropagation through attention "
         r"weights needs.",
-        "ko": r"키 $j$의 스코어를 올리면 그 가중치는 $p_j(1-p_j)$의 비율로 늘고, 다른 키 $i$의 "
+        "ko": r"키 $j$의 점수를 올리면 그 가중치는 $p_j(1-p_j)$의 비율로 늘고, 다른 키 $i$의 "
         r"가중치는 $p_ip_j$의 비율로 줄어듭니다. 키들이 서로 경쟁하는 셈입니다. 이 행렬은 "
         r"$\mathrm{diag}(p)-pp^\top$이며, 어텐션 가중치의 역전파에 필요한 것은 이것뿐입니다.",
     },
@@ -74,7 +74,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "only the diagonal $p_i(1-p_i)$: other scores have no influence",
-                "ko": "대각 성분 $p_i(1-p_i)$만 있고 다른 스코어의 영향은 없다",
+                "ko": "대각 성분 $p_i(1-p_i)$만 있고 다른 점수의 영향은 없다",
             },
             statement=diagonal,
             attempt=attempt,

@@ -80,9 +80,9 @@ THEOREM = Theorem(
         "en": "Rows sum to 0 because moving all scores together changes no weight; columns sum "
         "to 0 because the weights keep summing to 1. The Jacobian is never invertible: one "
         "direction of the scores is invisible.",
-        "ko": "행의 합이 0인 것은 모든 스코어를 함께 움직여도 가중치가 변하지 않기 때문이고, "
+        "ko": "행의 합이 0인 것은 모든 점수를 함께 움직여도 가중치가 변하지 않기 때문이고, "
         "열의 합이 0인 것은 가중치의 합이 늘 1이기 때문입니다. 따라서 이 행렬은 결코 가역이 "
-        "아니며, 스코어의 한 방향은 결과에 드러나지 않습니다.",
+        "아니며, 점수의 한 방향은 결과에 드러나지 않습니다.",
     },
     parts=(
         Part(statement, proof),

@@ -53,8 +53,8 @@ THEOREM = Theorem(
     prose={
         "en": "If key $i$ scores no more than key $j$, it gets no more weight. Softmax turns "
         "scores into a distribution without changing their ranking.",
-        "ko": "키 $i$의 스코어가 키 $j$의 스코어 이하이면 가중치도 이하입니다. 소프트맥스는 "
-        "순위를 바꾸지 않고 스코어를 분포로 바꿉니다.",
+        "ko": "키 $i$의 점수가 키 $j$의 점수 이하이면 가중치도 이하입니다. 소프트맥스는 "
+        "순위를 바꾸지 않고 점수를 분포로 바꿉니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(

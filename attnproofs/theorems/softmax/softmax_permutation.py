@@ -61,12 +61,12 @@ def permutation(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="softmax_permutation",
     chapter="softmax",
-    title={"en": "Permutation of scores", "ko": "스코어의 순열"},
+    title={"en": "Permutation of scores", "ko": "점수의 순열"},
     prose={
         "en": "Softmax treats all keys alike: if the scores are listed in another order, the "
         "weights are the same numbers in that order. Nothing in it knows where a key stands in "
         "the sequence.",
-        "ko": "소프트맥스는 모든 키를 똑같이 다룹니다. 스코어의 순서를 바꾸면 가중치는 같은 "
+        "ko": "소프트맥스는 모든 키를 똑같이 다룹니다. 점수의 순서를 바꾸면 가중치는 같은 "
         "값들이 그 순서로 바뀔 뿐입니다. 키가 수열의 어디에 있는지는 전혀 반영되지 않습니다.",
     },
     parts=(Part(statement, proof, instance=permutation),),

@@ -48,7 +48,7 @@ THEOREM = Theorem(
     prose={
         "en": "Softmax never gives a weight of exactly 0, whatever the scores are: every key "
         "that is not masked is attended to a little. A hard zero needs a mask.",
-        "ko": "소프트맥스는 스코어가 무엇이든 가중치를 정확히 0으로 만들지 않습니다. 마스크되지 "
+        "ko": "소프트맥스는 점수가 무엇이든 가중치를 정확히 0으로 만들지 않습니다. 마스크되지 "
         "않은 키는 모두 조금씩이라도 주목을 받습니다. 가중치를 정확히 0으로 만들려면 마스크가 "
         "필요합니다.",
     },

@@ -53,15 +53,15 @@ THEOREM = Theorem(
         "en": "How strongly one key is preferred to another is the exponential of the difference "
         "of their scores; no other key has a say. A score that is higher by ln 2 doubles the "
         "weight.",
-        "ko": "한 키가 다른 키보다 얼마나 더 주목받는지는 두 스코어의 차이의 지수로 정해지며, "
-        "나머지 키는 영향을 주지 않습니다. 스코어가 ln 2만큼 크면 가중치가 두 배입니다.",
+        "ko": "한 키가 다른 키보다 얼마나 더 주목받는지는 두 점수의 차이의 지수로 정해지며, "
+        "나머지 키는 영향을 주지 않습니다. 점수가 ln 2만큼 크면 가중치가 두 배입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
                 "en": "weights are in the ratio of the scores (the denominator positive)",
-                "ko": "(분모가 양수일 때) 가중치의 비는 스코어의 비와 같다",
+                "ko": "(분모가 양수일 때) 가중치의 비는 점수의 비와 같다",
             },
             statement=ratio_of_scores,
             attempt=attempt,
@@ -70,7 +70,7 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447=2.718=e^{2-1}$, while $2/1=2$.",
-        "ko": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447=2.718=e^{2-1}$이며, 스코어의 비는 "
+        "ko": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447=2.718=e^{2-1}$이며, 점수의 비는 "
         r"$2/1=2$입니다.",
     },
     references=("bridle1990",),

@@ -154,10 +154,10 @@ THEOREM = Theorem(
         r"limit the weights are one-hot; the second part says from which $\beta$ on they are "
         r"within $\varepsilon$. This is what dividing by the square root of $d_k$ keeps away "
         r"from.",
-        "ko": r"한 스코어가 나머지를 $\Delta$만큼 앞서면, 나머지 키에 남는 가중치는 "
-        r"$\beta\Delta$에 대해 지수적으로 줄어듭니다($\beta$는 스코어 전체에 곱하는 배율). "
+        "ko": r"한 점수가 나머지를 $\Delta$만큼 앞서면, 나머지 키에 남는 가중치는 "
+        r"$\beta\Delta$에 대해 지수적으로 줄어듭니다($\beta$는 점수 전체에 곱하는 배율). "
         r"극한에서 가중치는 원핫이 되며, 둘째 명제는 어떤 $\beta$부터 오차가 $\varepsilon$ "
-        r"이하인지를 말합니다. 스코어를 $d_k$의 제곱근으로 나누는 것은 이런 포화를 피하려는 "
+        r"이하인지를 말합니다. 점수를 $d_k$의 제곱근으로 나누는 것은 이런 포화를 피하려는 "
         r"것입니다.",
     },
     parts=(

@@ -54,7 +54,7 @@ THEOREM = Theorem(
         "en": "Only differences of scores matter: a constant added to a whole row cancels in the "
         "quotient. This is why an implementation may subtract the largest score before it "
         "exponentiates, and why a bias that is the same for all keys of a query is invisible.",
-        "ko": "중요한 것은 스코어의 차이뿐입니다. 한 행 전체에 더한 상수는 나눗셈에서 "
+        "ko": "중요한 것은 점수의 차이뿐입니다. 한 행 전체에 더한 상수는 나눗셈에서 "
         "약분됩니다. 구현에서 지수를 취하기 전에 최댓값을 빼도 되는 이유이며, 한 쿼리의 모든 "
         "키에 똑같이 더해지는 편향이 결과에 드러나지 않는 이유이기도 합니다.",
     },
@@ -63,7 +63,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "multiplying every score by the same number changes nothing",
-                "ko": "모든 스코어에 같은 수를 곱해도 변하지 않는다",
+                "ko": "모든 점수에 같은 수를 곱해도 변하지 않는다",
             },
             statement=scaled,
             attempt=attempt,

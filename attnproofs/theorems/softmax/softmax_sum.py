@@ -66,7 +66,7 @@ THEOREM = Theorem(
         "weighted mean of the values. In a matrix of scores this holds along the keys of each "
         "query, not along the queries of each key.",
         "ko": "한 쿼리가 모든 키에 주는 가중치를 더하면 1이 되므로, 각 출력은 밸류의 "
-        "가중평균입니다. 스코어 행렬에서 이 성질은 쿼리마다 키 방향으로 성립하며, 키마다 쿼리 "
+        "가중평균입니다. 점수 행렬에서 이 성질은 쿼리마다 키 방향으로 성립하며, 키마다 쿼리 "
         "방향으로는 성립하지 않습니다.",
     },
     parts=(

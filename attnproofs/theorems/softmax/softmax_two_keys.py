@@ -44,7 +44,7 @@ THEOREM = Theorem(
     prose={
         "en": "Between two keys, softmax is the logistic function of the difference of the "
         "scores: equal scores give one half each, a lead of 4 gives 98 %.",
-        "ko": "키가 둘이면 소프트맥스는 스코어 차이의 로지스틱 함수입니다. 스코어가 같으면 "
+        "ko": "키가 둘이면 소프트맥스는 점수 차이의 로지스틱 함수입니다. 점수가 같으면 "
         "절반씩이고, 4만큼 앞서면 98 %입니다.",
     },
     parts=(Part(statement, proof),),

@@ -60,11 +60,11 @@ def equal_scores(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="softmax_uniform",
     chapter="softmax",
-    title={"en": "Equal scores, equal weights", "ko": "같은 스코어, 같은 가중치"},
+    title={"en": "Equal scores, equal weights", "ko": "같은 점수, 같은 가중치"},
     prose={
         "en": "When all scores are the same number, every key gets $1/n$, whatever that number "
         "is. Zero queries, for example, turn attention into a plain mean of the values.",
-        "ko": "모든 스코어가 같은 값이면 그 값이 무엇이든 각 키의 가중치는 $1/n$입니다. 예를 "
+        "ko": "모든 점수가 같은 값이면 그 값이 무엇이든 각 키의 가중치는 $1/n$입니다. 예를 "
         "들어 쿼리가 영벡터이면 어텐션은 밸류의 단순 평균이 됩니다.",
     },
     parts=(Part(statement, proof, instance=equal_scores),),
@@ -72,7 +72,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "equal scores $c$ give the weight $e^c/n$",
-                "ko": "스코어가 모두 $c$이면 가중치는 $e^c/n$이다",
+                "ko": "점수가 모두 $c$이면 가중치는 $e^c/n$이다",
             },
             statement=unnormalised,
             attempt=attempt,

@@ -285,11 +285,11 @@ THEOREM = Theorem(
         r"1. The bound does not depend on the number of keys, and two keys attain it. For "
         r"values between $L$ and $M$ the output moves by at most $(M-L)\tanh(h/2)$. This is "
         r"how errors in scores reach the weights and the output.",
-        "ko": r"어느 스코어도 $h$보다 많이 움직이지 않으면, 어떤 키의 집합에 대해서도 가중치의 "
+        "ko": r"어느 점수도 $h$보다 많이 움직이지 않으면, 어떤 키의 집합에 대해서도 가중치의 "
         r"합은 위로든 아래로든 $\tanh(h/2)$보다 많이 움직이지 않습니다. $h$가 작으면 약 "
         r"$h/2$이고, 1을 넘는 일은 없습니다. 이 한계는 키의 개수와 무관하며 키가 둘일 때 "
         r"실제로 달성됩니다. 밸류가 $L$과 $M$ 사이에 있으면 출력은 $(M-L)\tanh(h/2)$보다 많이 "
-        r"움직이지 않습니다. 스코어의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
+        r"움직이지 않습니다. 점수의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
     },
     parts=(
         Part(statement, proof, instance=small_moves),

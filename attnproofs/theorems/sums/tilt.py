@@ -38,11 +38,11 @@ def bounded(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="tilt",
     chapter="sums",
-    title={"en": "Raised scores", "ko": "올라간 스코어"},
+    title={"en": "Raised scores", "ko": "올라간 점수"},
     prose={
         "en": "If no score rises by more than $h$, a sum of exponentials with nonnegative "
         "factors grows by at most the factor $e^h$.",
-        "ko": "어느 스코어도 $h$보다 많이 오르지 않으면, 음이 아닌 계수를 곱한 지수의 합도 "
+        "ko": "어느 점수도 $h$보다 많이 오르지 않으면, 음이 아닌 계수를 곱한 지수의 합도 "
         "$e^h$배를 넘지 않습니다.",
     },
     parts=(Part(statement, proof, instance=bounded),),

@@ -79,7 +79,7 @@ THEOREM = Theorem(
         "en": "If every value is the same vector $v$, the output is $v$, whatever the scores "
         "and the mask: weights only distribute, they do not scale. With values of all ones an "
         "implementation must return ones; it is the simplest test of the normalisation.",
-        "ko": "모든 밸류가 같은 벡터 $v$이면 스코어와 마스크가 무엇이든 출력은 $v$입니다. "
+        "ko": "모든 밸류가 같은 벡터 $v$이면 점수와 마스크가 무엇이든 출력은 $v$입니다. "
         "가중치는 나눌 뿐 크기를 바꾸지 않습니다. 밸류가 모두 1이면 구현은 1을 돌려주어야 "
         "하며, 이는 정규화를 확인하는 가장 간단한 시험입니다.",
     },

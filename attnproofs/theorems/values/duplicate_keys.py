@@ -128,7 +128,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"Equal scores, $v=(0,3)$: $1.5$; the list twice: $1.5$; the first key once "
         r"more: $1$.",
-        "ko": r"스코어가 같고 $v=(0,3)$이면 $1.5$이며, 목록을 두 번 반복해도 $1.5$이지만 첫 "
+        "ko": r"점수가 같고 $v=(0,3)$이면 $1.5$이며, 목록을 두 번 반복해도 $1.5$이지만 첫 "
         r"키만 한 번 더 넣으면 $1$입니다.",
     },
     references=("vaswani2017",),

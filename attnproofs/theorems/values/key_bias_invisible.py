@@ -91,7 +91,7 @@ THEOREM = Theorem(
         "en": "Adding the same vector $b$ to every key adds $q_i\\cdot b/\\sqrt{d_k}$ to all "
         "scores of a query alike, and softmax does not see it. A bias in the key projection is "
         "a wasted parameter; a bias in the query projection is not.",
-        "ko": "모든 키에 같은 벡터 $b$를 더하면 한 쿼리의 모든 스코어에 똑같이 $q_i\\cdot "
+        "ko": "모든 키에 같은 벡터 $b$를 더하면 한 쿼리의 모든 점수에 똑같이 $q_i\\cdot "
         "b/\\sqrt{d_k}$가 더해지고, 소프트맥스는 이를 보지 못합니다. 키 사영의 편향은 쓸모없는 "
         "매개변수이지만, 쿼리 사영의 편향은 그렇지 않습니다.",
     },
@@ -107,7 +107,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"$q=1$, $k=(2,1)$, $b=5$, $d_k=1$: scores $(2,1)$ become $(7,6)$; the weights "
         r"stay $(0.731,0.269)$.",
-        "ko": r"$q=1$, $k=(2,1)$, $b=5$, $d_k=1$이면 스코어 $(2,1)$이 $(7,6)$이 되지만 "
+        "ko": r"$q=1$, $k=(2,1)$, $b=5$, $d_k=1$이면 점수 $(2,1)$이 $(7,6)$이 되지만 "
         r"가중치는 그대로 $(0.731,0.269)$입니다.",
     },
     references=("vaswani2017",),

@@ -160,7 +160,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"Zero scores, $V=(1,2,3)$ or $V=(3,1,2)$: every output is $2$. With a causal "
         r"mask $(1,1.5,2)$ and $(3,2,2)$.",
-        "ko": r"스코어가 모두 0이면 $V=(1,2,3)$이든 $V=(3,1,2)$이든 출력은 모두 $2$입니다. "
+        "ko": r"점수가 모두 0이면 $V=(1,2,3)$이든 $V=(3,1,2)$이든 출력은 모두 $2$입니다. "
         r"인과 마스크가 있으면 $(1,1.5,2)$와 $(3,2,2)$입니다.",
     },
     references=("vaswani2017",),
