@@ -483,6 +483,31 @@ def _() -> list[str]:
     return ["$0.9$", "$1$"]
 
 
+# ---------------------------------------------------------------------- scaling
+
+
+@figures("scale_absorbed")
+def _() -> list[str]:
+    assert 32 / 16**0.5 == 32 / (16**0.25) ** 2 == 8
+    return ["$8$"]
+
+
+@figures("scale_is_temperature")
+def _() -> list[str]:
+    squares = [mpf("0.8") ** 2, mpf("0.2") ** 2]
+    return [fixed(sum(squares), 2), row([x / sum(squares) for x in squares])]
+
+
+@figures("init_variance")
+def _() -> list[str]:
+    return [f"512/64={512 // 64}"]
+
+
+@figures("score_gap_variance")
+def _() -> list[str]:
+    return [fixed(mpmath.sqrt(2), 2)]
+
+
 # ---------------------------------------------------------------------- positions
 
 
