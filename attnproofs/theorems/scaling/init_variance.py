@@ -73,8 +73,15 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "Initialisation keeps the variance", "ko": "초기화는 분산을 보존한다"},
     prose={
-        "en": "If the entries of $X$ have second moment 1 and those of $W_Q$ are independent, centred, of variance $1/d_{\\mathrm{model}}$ (written $g/\\sqrt{d_{\\mathrm{model}}}$), every entry of $XW_Q$ has variance 1: that is the assumption under which scores have variance $d_k$. The number that counts is how many terms are added, $d_{\\mathrm{model}}$, not the width $d_k$ of the head.",
-        "ko": "$X$의 성분의 이차 적률이 1이고 $W_Q$의 성분이 독립이며 평균이 0, 분산이 $1/d_{\\mathrm{model}}$이면($g/\\sqrt{d_{\\mathrm{model}}}$로 쓴 것) $XW_Q$의 성분은 모두 분산이 1입니다. 스코어의 분산이 $d_k$라고 할 때의 가정이 이것입니다. 중요한 수는 더하는 항의 개수 $d_{\\mathrm{model}}$이지 헤드의 너비 $d_k$가 아닙니다.",
+        "en": "If the entries of $X$ have second moment 1 and those of $W_Q$ are independent, "
+        "centred, of variance $1/d_{\\mathrm{model}}$ (written "
+        "$g/\\sqrt{d_{\\mathrm{model}}}$), every entry of $XW_Q$ has variance 1: that is the "
+        "assumption under which scores have variance $d_k$. The number that counts is how many "
+        "terms are added, $d_{\\mathrm{model}}$, not the width $d_k$ of the head.",
+        "ko": "$X$의 성분의 이차 적률이 1이고 $W_Q$의 성분이 독립이며 평균이 0, 분산이 "
+        "$1/d_{\\mathrm{model}}$이면($g/\\sqrt{d_{\\mathrm{model}}}$로 쓴 것) $XW_Q$의 성분은 "
+        "모두 분산이 1입니다. 스코어의 분산이 $d_k$라고 할 때의 가정이 이것입니다. 중요한 수는 "
+        "더하는 항의 개수 $d_{\\mathrm{model}}$이지 헤드의 너비 $d_k$가 아닙니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -86,8 +93,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$d_{\mathrm{model}}=512$, $d_k=64$: with variance $1/64$ the entries of $Q$ would have variance $512/64=8$.",
-        "ko": r"$d_{\mathrm{model}}=512$, $d_k=64$일 때 분산을 $1/64$로 하면 $Q$의 성분의 분산은 $512/64=8$이 됩니다.",
+        "en": r"$d_{\mathrm{model}}=512$, $d_k=64$: with variance $1/64$ the entries of $Q$ "
+        r"would have variance $512/64=8$.",
+        "ko": r"$d_{\mathrm{model}}=512$, $d_k=64$일 때 분산을 $1/64$로 하면 $Q$의 성분의 "
+        r"분산은 $512/64=8$이 됩니다.",
     },
     references=("glorot2010", "lecun1998"),
 )
@@ -95,4 +104,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

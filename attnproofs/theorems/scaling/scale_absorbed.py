@@ -75,8 +75,14 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "The scale is absorbed by a projection", "ko": "스케일은 사영에 흡수된다"},
     prose={
-        "en": "Dividing scores by $\\sqrt{d_k}$ is the same as dividing $W_Q$ by it, or both projections by $d_k^{1/4}$. As a function class nothing changes; the explicit factor fixes the size of the scores at initialisation. Implementations that scale queries beforehand are exact in real arithmetic and differ in rounding only.",
-        "ko": "스코어를 $\\sqrt{d_k}$로 나누는 것은 $W_Q$를 그 값으로 나누거나 두 사영을 $d_k^{1/4}$로 나누는 것과 같습니다. 표현할 수 있는 함수는 달라지지 않으며, 이 인수는 초기화 때 스코어의 크기를 맞추는 역할을 합니다. 쿼리를 미리 나누는 구현도 실수 계산으로는 정확히 같고 반올림만 다릅니다.",
+        "en": "Dividing scores by $\\sqrt{d_k}$ is the same as dividing $W_Q$ by it, or both "
+        "projections by $d_k^{1/4}$. As a function class nothing changes; the explicit factor "
+        "fixes the size of the scores at initialisation. Implementations that scale queries "
+        "beforehand are exact in real arithmetic and differ in rounding only.",
+        "ko": "스코어를 $\\sqrt{d_k}$로 나누는 것은 $W_Q$를 그 값으로 나누거나 두 사영을 "
+        "$d_k^{1/4}$로 나누는 것과 같습니다. 표현할 수 있는 함수는 달라지지 않으며, 이 인수는 "
+        "초기화 때 스코어의 크기를 맞추는 역할을 합니다. 쿼리를 미리 나누는 구현도 실수 "
+        "계산으로는 정확히 같고 반올림만 다릅니다.",
     },
     parts=(
         Part(statement, proof),
@@ -99,8 +105,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$d_k=16$: dividing by $4$ once, or by $2$ on both sides; $q\cdot k=32$ becomes $8$.",
-        "ko": r"$d_k=16$이면 한 번 $4$로 나누거나 양쪽을 $2$로 나눕니다. $q\cdot k=32$는 $8$이 됩니다.",
+        "en": r"$d_k=16$: dividing by $4$ once, or by $2$ on both sides; $q\cdot k=32$ becomes "
+        r"$8$.",
+        "ko": r"$d_k=16$이면 한 번 $4$로 나누거나 양쪽을 $2$로 나눕니다. $q\cdot k=32$는 $8$이 "
+        r"됩니다.",
     },
     references=("vaswani2017",),
 )
@@ -108,4 +116,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

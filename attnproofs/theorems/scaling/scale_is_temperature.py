@@ -14,7 +14,6 @@ from attnproofs.calculus import (
     lemma,
     log,
     logsumexp,
-    power,
     softmax,
 )
 from attnproofs.kernel.statement import Claim
@@ -70,13 +69,22 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "The scale is an inverse temperature", "ko": "스케일은 온도의 역수이다"},
     prose={
-        "en": "Multiplying all scores by $\\beta$ turns each weight $p$ into $p^\\beta$ (written $e^{\\beta\\log p}$) and divides by the new sum. Large $\\beta$ sharpens, small $\\beta$ flattens, $\\beta=0$ gives equal weights. It does not multiply the weights, which have to sum to one.",
-        "ko": "모든 스코어에 $\\beta$를 곱하면 가중치 $p$가 $p^\\beta$(곧 $e^{\\beta\\log p}$)로 바뀌고 새 합으로 나눈 값이 됩니다. $\\beta$가 크면 날카로워지고 작으면 평평해지며, $\\beta=0$이면 모두 같아집니다. 가중치에 $\\beta$를 곱하는 것이 아닙니다. 합은 1이어야 하기 때문입니다.",
+        "en": "Multiplying all scores by $\\beta$ turns each weight $p$ into $p^\\beta$ "
+        "(written $e^{\\beta\\log p}$) and divides by the new sum. Large $\\beta$ sharpens, "
+        "small $\\beta$ flattens, $\\beta=0$ gives equal weights. It does not multiply the "
+        "weights, which have to sum to one.",
+        "ko": "모든 스코어에 $\\beta$를 곱하면 가중치 $p$가 $p^\\beta$(곧 $e^{\\beta\\log "
+        "p}$)로 바뀌고 새 합으로 나눈 값이 됩니다. $\\beta$가 크면 날카로워지고 작으면 "
+        "평평해지며, $\\beta=0$이면 모두 같아집니다. 가중치에 $\\beta$를 곱하는 것이 아닙니다. "
+        "합은 1이어야 하기 때문입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the weights are multiplied by $\\beta$", "ko": "가중치에 $\\beta$가 곱해진다"},
+            title={
+                "en": "the weights are multiplied by $\\beta$",
+                "ko": "가중치에 $\\beta$가 곱해진다",
+            },
             statement=scaled_weights,
             attempt=attempt,
             because="the two sides are not equal by ring",
@@ -92,4 +100,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-

@@ -26,9 +26,9 @@ from attnproofs.calculus import (
     variance,
 )
 from attnproofs.kernel.statement import Claim
-from attnproofs.theorems.sums.one_point import THEOREM as one_point
 from attnproofs.theorems.scaling.qk_mean import THEOREM as qk_mean
 from attnproofs.theorems.scaling.qk_variance import THEOREM as qk_variance
+from attnproofs.theorems.sums.one_point import THEOREM as one_point
 from attnproofs.theorems.sums.second_moment import THEOREM as second_moment
 from attnproofs.theorems.sums.sum_prod import THEOREM as sum_prod
 from attnproofs.theorems.sums.var_moment import THEOREM as var_moment
@@ -62,9 +62,7 @@ def statement(s: Scope) -> Claim:
 def proof(p: Proof) -> None:
     d = p["d_k"]
     scale = 1 / sqrt(d)
-    p.line(
-        scale * scale * variance(gap(p)), lemma(var_scale, c=scale, x=random_value(gap(p)))
-    )
+    p.line(scale * scale * variance(gap(p)), lemma(var_scale, c=scale, x=random_value(gap(p))))
     p.line(scale * scale * (2 * d), lemma((THEOREM, "unscaled")))
     p.line(2, "sqrt_sq")
 
@@ -136,15 +134,13 @@ def one(s: Scope) -> Claim:
 def attempt(p: Proof) -> None:
     d = p["d_k"]
     scale = 1 / sqrt(d)
-    p.line(
-        scale * scale * variance(gap(p)), lemma(var_scale, c=scale, x=random_value(gap(p)))
-    )
+    p.line(scale * scale * variance(gap(p)), lemma(var_scale, c=scale, x=random_value(gap(p))))
     p.line(scale * scale * (2 * d), lemma((THEOREM, "unscaled")))
     p.line(1, "sqrt_sq")
 
 
-def one_dimension(rng: Random) -> dict[str, Any]:
-    return {"d_k": 1}
+def few_dimensions(rng: Random) -> dict[str, Any]:
+    return {"d_k": rng.randint(1, 2)}
 
 
 THEOREM = Theorem(
@@ -152,38 +148,49 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "The gap between two scores", "ko": "두 스코어의 차이"},
     prose={
-        "en": "Softmax sees differences of scores only. For one query and two independent keys the difference of the scaled scores has variance 2, whatever $d_k$ is, so its typical size is $\\sqrt2$ and the ratio of two weights is typically $e^{1.41}\\approx4$. Both scores share the query, and still their variances add.",
-        "ko": "소프트맥스는 스코어의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 스코어의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\\sqrt2$이고 두 가중치의 비는 흔히 $e^{1.41}\\approx4$입니다. 두 스코어가 쿼리를 공유하는데도 분산은 그대로 더해집니다.",
+        "en": "Softmax sees differences of scores only. For one query and two independent keys "
+        "the difference of the scaled scores has variance 2, whatever $d_k$ is, so its typical "
+        "size is $\\sqrt2$ and the ratio of two weights is typically $e^{1.41}\\approx4$. Both "
+        "scores share the query, and still their variances add.",
+        "ko": "소프트맥스는 스코어의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 "
+        "스코어의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\\sqrt2$이고 "
+        "두 가중치의 비는 흔히 $e^{1.41}\\approx4$입니다. 두 스코어가 쿼리를 공유하는데도 "
+        "분산은 그대로 더해집니다.",
     },
     parts=(
-        Part(statement, proof, instance=one_dimension),
+        Part(statement, proof, instance=few_dimensions),
         Part(
             unscaled,
             proof_unscaled,
             name="unscaled",
             title={"en": "before scaling", "ko": "스케일하기 전"},
-            instance=one_dimension,
+            instance=few_dimensions,
         ),
         Part(
             cross,
             proof_cross,
             name="cross",
             title={"en": "the two scores are uncorrelated", "ko": "두 스코어는 상관이 없다"},
-            instance=one_dimension,
+            instance=few_dimensions,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the variance is 1, as for one score", "ko": "스코어 하나처럼 분산이 1이다"},
+            title={
+                "en": "the variance is 1, as for one score",
+                "ko": "스코어 하나처럼 분산이 1이다",
+            },
             statement=one,
             attempt=attempt,
             because="the two sides are not equal by ring",
-            instance=one_dimension,
+            instance=few_dimensions,
         ),
     ),
     numbers={
-        "en": r"Standard deviation $\sqrt2=1.41$ for every $d_k$; unscaled it would be $\sqrt{2d_k}$, $11.3$ for $d_k=64$.",
-        "ko": r"표준편차는 어떤 $d_k$에서도 $\sqrt2=1.41$이며, 스케일하지 않으면 $\sqrt{2d_k}$로 $d_k=64$일 때 $11.3$입니다.",
+        "en": r"Standard deviation $\sqrt2=1.41$ for every $d_k$; unscaled it would be "
+        r"$\sqrt{2d_k}$, $11.3$ for $d_k=64$.",
+        "ko": r"표준편차는 어떤 $d_k$에서도 $\sqrt2=1.41$이며, 스케일하지 않으면 "
+        r"$\sqrt{2d_k}$로 $d_k=64$일 때 $11.3$입니다.",
     },
     references=("vaswani2017",),
 )
@@ -191,4 +198,3 @@ THEOREM = Theorem(
 
 if __name__ == "__main__":
     THEOREM.main()
-
