@@ -9,7 +9,7 @@ is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from attnproofs.contract.properties.sdpa import case
 from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, declare, real
 from attnproofs.contract.semantics import alibi_slopes, decode_mask, default_scale, spread_heads
 from attnproofs.contract.wire import Array
+
+if TYPE_CHECKING:
+    from attnproofs.reference.bounds import Judgement
 
 
 def exact_options(args: dict[str, Any], probe: Probe) -> dict[str, Any]:
@@ -72,6 +75,13 @@ def judged_output(
     wide = real(got)
     options = exact_options(args, probe)
     result = judge(query, key, value, wide, model=probe.precision(), quantity=quantity, **options)
+    return told(probe, one, result, what=what, number=number)
+
+
+def told(
+    probe: Probe, one: Case, result: Judgement, *, what: str, number: int = 0
+) -> Violation | None:
+    """A judgement of the reference as a violation, if it rejects; its margin is noted."""
     worst = result.worst
     if worst is None:
         return None
@@ -80,15 +90,16 @@ def judged_output(
     if not result.rejected:
         return None
     measured, expected = float(result.measured[worst]), float(result.expected[worst])
+    got = float(result.got[worst])
     return Violation(
         "differs",
-        f"{what}{list(worst)} is {float(wide[worst])!r}, the exact value {expected!r}: an error of "
+        f"{what}{list(worst)} is {got!r}, the exact value {expected!r}: an error of "
         f"{measured:.3g}, {ratio:.3g} times what {result.allowance.model.name} arithmetic can "
         "explain",
         output=number,
         index=worst,
         expected=expected,
-        got=float(wide[worst]),
+        got=got,
         allowed=float(result.allowance.total[worst]),
         dominates=str(result.dominating(worst)),
     )

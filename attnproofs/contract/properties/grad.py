@@ -10,8 +10,8 @@ import numpy as np
 
 from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.properties.sdpa import levels
-from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, compare, declare
-from attnproofs.contract.semantics import UNIT, gradients, unit_of
+from attnproofs.contract.property import EVERYTHING, Judge, Make, Probe, compare, declare, real
+from attnproofs.contract.semantics import gradients, unit_of
 from attnproofs.contract.wire import Array, dtype_named
 
 _NAMES = ("dq", "dk", "dv")
@@ -31,12 +31,11 @@ def _case(
     return Case(args)
 
 
-def _judged(*which: int, exact: bool = False) -> Judge:
+def _judged(*which: int) -> Judge:
     """A judgement of some of the three gradients."""
 
     def judgement(probe: Probe, one: Case) -> Violation | None:
-        unit = 2 * UNIT.get(probe.dtype, 1.0) if exact else unit_of(probe.dtype)
-        wanted = gradients(one.args, probe.profile, unit)
+        wanted = gradients(one.args, probe.profile, unit_of(probe.dtype))
         got = probe.outputs(one)
         for number in which:
             found = compare(
@@ -394,11 +393,30 @@ def memory_layout(make: Make) -> Iterator[Case]:
         yield Case(one.args, layouts={name: layout})
 
 
+def exactly_within(probe: Probe, one: Case) -> Violation | None:
+    """Each gradient against the allowance proved for the arithmetic."""
+    from attnproofs.contract.properties.accuracy import told
+    from attnproofs.reference.bounds import judge_gradients
+
+    got = probe.outputs(one)
+    for name, array, wanted in zip(_NAMES, got, ("query", "key", "value")):
+        if array.shape != one.array(wanted).shape:
+            return Violation("shape", f"{name} has shape {array.shape}, {wanted} another")
+    query, key, value, above = (one.array(n) for n in ("query", "key", "value", "grad_out"))
+    numbers = dict(zip(_NAMES, map(real, got)))
+    judged = judge_gradients(query, key, value, above, numbers, model=probe.precision())
+    for number, name in enumerate(_NAMES):
+        found = told(probe, one, getattr(judged, name), what=name, number=number)
+        if found is not None:
+            return found
+    return None
+
+
 @declare(
     "grad",
     "grad_queries_keys",
     "Each gradient is as close as its arithmetic guarantees.",
-    _judged(0, 1, 2, exact=True),
+    exactly_within,
     about=EVERYTHING,
     accuracy=True,
 )
