@@ -27,6 +27,8 @@ from attnproofs.mutants.grade import Subject
 
 # pytest's exit codes
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
+# seconds in which a worker must have imported pytest and the user's modules
+START_LIMIT = 300.0
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,11 @@ class Suite:
             with tempfile.TemporaryDirectory(prefix="attnproofs-grade-") as scratch:
                 worker = _Worker(self, left, Path(scratch))
                 try:
+                    ready = worker.reply(START_LIMIT, stop)
+                    if "ready" not in ready and not stop.is_set():
+                        raise InputError(
+                            f"{self.path}: pytest did not start: {ready['lost']}\n{worker.said()}"
+                        )
                     while left and not stop.is_set():
                         reply = worker.reply(self.timeout, stop)
                         if stop.is_set():

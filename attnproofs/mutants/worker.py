@@ -111,6 +111,7 @@ def main() -> None:
     if hasattr(os, "fork"):
         # imports the user's modules and pytest's plugins once, for all children
         pytest.main([*order["options"], "--collect-only", order["path"]])
+    print(json.dumps({"ready": True}), file=answers, flush=True)
     for level, identity in order["subjects"]:
         if hasattr(os, "fork"):
             _in_child(order, level, identity, answers)

@@ -99,6 +99,12 @@ def test_a_folder_and_a_single_test_are_test_files_too(tmp_path, monkeypatch):
     assert verdicts(path, "causal-reversed") == {"causal-reversed": "caught"}
 
 
+def test_a_file_that_ends_the_process_on_import_is_refused(tmp_path):
+    path = write(tmp_path, HEADER + "os._exit(3)\n")
+    with pytest.raises(InputError, match="pytest did not start: the test process died"):
+        verdicts(path, "causal-reversed")
+
+
 def test_a_missing_file_is_refused():
     with pytest.raises(InputError, match=r"'nowhere.py' does not exist"):
         Suite("nowhere.py")
@@ -128,9 +134,9 @@ def test_a_mutant_on_which_the_tests_hang_is_caught(tmp_path):
             "        time.sleep(0.05)",
         ),
     )
-    result = grade(Suite(path, timeout=6.0), [lookup("causal-reversed"), lookup("no-shift")])
+    result = grade(Suite(path, timeout=12.0), [lookup("causal-reversed"), lookup("no-shift")])
     assert [o.verdict for o in result.outcomes] == ["caught", "slipped through"]
-    assert "did not end within 6 s" in result.outcomes[0].by
+    assert "did not end within 12 s" in result.outcomes[0].by
 
 
 def test_fixture_of_another_name_scope_and_with_params(tmp_path):
@@ -286,7 +292,7 @@ def test_list_prints_every_mutant_with_its_public_report():
     listed = json.loads(result.output)["mutants"]
     assert [m["id"] for m in listed] == [m.id for m in gallery()]
     plain = run("--list", "--level", "softcap").output
-    assert "onnx/onnx#7865" in plain.replace("\n", "")
+    assert "onnx/onnx" in plain
 
 
 def test_the_rate_counts_examined_mutants_only():
