@@ -18,7 +18,7 @@ class InputError(AttnproofsError, ValueError):
 
 
 class TargetError(AttnproofsError):
-    """A target (adapter name, ``module:callable`` or ``file.py:callable``) that cannot be loaded."""
+    """A target (adapter name, ``module:callable``, ``file.py:callable``) that cannot be loaded."""
 
 
 class MissingDependency(AttnproofsError, ImportError):

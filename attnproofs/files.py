@@ -10,7 +10,7 @@ from attnproofs.errors import AttnproofsError
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
+    r"""Write `content` to `path` so that a reader sees the old file or the new one, never a part.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.documents [--repeats N]
 
 Prints seconds (the smallest of N runs each, a fresh process every time) and ratios: the book of
-the whole catalogue, one theorem as a fragment and as HTML, ``attnproofs --help``. Exit status 1 when
+the whole catalogue, one theorem as a fragment and as HTML, ``attnproofs --help``. Exit status 1 if
 the book takes more than 3 s or a theorem more than 1 s; on a busy machine look at the ratios.
 """
 

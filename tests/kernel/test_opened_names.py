@@ -16,7 +16,7 @@ def test_a_line_cannot_name_an_opened_index() -> None:
     """Else the sum of all j would be n times one number, the same for every n."""
     s = Scope("case")
     n = s.dimension("n")
-    honest = certificate(s, Sum(n, lambda j: as_expr(j)), Sum(n, lambda j: as_expr(j)) + 0, "ring")
+    honest = certificate(s, Sum(n, as_expr), Sum(n, as_expr) + 0, "ring")
     forged = ["sum", ["range", [[[], 1]], [[[["v", "n"]], 1]]], ["ix", OPENED]]
     proof = honest["parts"][0]["proof"]
     steps = proof["steps"]
@@ -29,7 +29,7 @@ def test_a_statement_cannot_name_an_opened_index() -> None:
     """Neither in its claim nor in an axis."""
     s = Scope("case")
     n = s.dimension("n")
-    data = certificate(s, Sum(n, lambda j: as_expr(j)), Sum(n, lambda j: as_expr(j)) + 0, "ring")
+    data = certificate(s, Sum(n, as_expr), Sum(n, as_expr) + 0, "ring")
     data["parts"][0]["statement"]["claim"]["lhs"][2] = ["ix", OPENED]
 
     assert "a name may not begin with %" in verdict(data)
