@@ -12,7 +12,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: help verify test lint types latex docs clean
+.PHONY: help verify test lint types latex docs generated clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make types    mypy --strict"
 	@echo "make latex    build/derivations.pdf (needs latexmk)"
 	@echo "make docs     the documentation site, docs/_build/index.html"
+	@echo "make generated  write the catalogue's table and the book's records anew"
 	@echo "make clean    remove $(VENV), build and caches"
 	@echo "Other interpreter: make verify PYTHON=python3.12"
 
@@ -45,6 +46,11 @@ latex: $(VENV)/.installed
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build
+
+# after a change to the kernel, the calculus, the printer or a theorem
+generated: $(VENV)/.installed
+	$(BIN)/python -m attnproofs.theorems.catalogue
+	$(BIN)/python -m attnproofs.typeset.records
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
