@@ -154,6 +154,13 @@ class Session(Probe):
             for name, value in args.items()
         }
 
+    def layouts(self, case: Case) -> dict[str, str]:
+        """The memory layouts of the arguments in the target's axis order."""
+        if self.profile.layout == "BHLD" or self.level in ("decode", "mha", "softmax"):
+            return case.layouts
+        other = {"stride0": "expanded", "expanded": "stride0"}  # rows and heads change places
+        return {name: other.get(layout, layout) for name, layout in case.layouts.items()}
+
     def _split(self, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         args = self.arguments(args)
         first = LEVELS[self.level][0]
@@ -173,7 +180,7 @@ class Session(Probe):
         answer = self.ahead.pop((id(case), args is not None), None)
         if answer is None:
             positional, keywords = self._split(used)
-            answer = self.process.call(positional, keywords, case.layouts)
+            answer = self.process.call(positional, keywords, self.layouts(case))
         self._note(answer)
         arrays = self.usable(answer)
         if self.level == "grad" and self.profile.layout == "BLHD":
@@ -194,7 +201,8 @@ class Session(Probe):
         calls = []
         for case, second in wanted:
             positional, keywords = self._split(case.second() if second else case.args)
-            calls.append({"positional": positional, "keywords": keywords, "layouts": case.layouts})
+            layouts = self.layouts(case)
+            calls.append({"positional": positional, "keywords": keywords, "layouts": layouts})
         answers = self.process.batch(calls)
         self.ahead = {}
         if answers is not None:
@@ -633,6 +641,7 @@ class Session(Probe):
             case,
             args=self.arguments(case.args),
             changed=self.arguments(case.changed),
+            layouts=self.layouts(case),
         )
         layout = self.profile.layout if self.level == "grad" else self.profile.output_layout
         return snippet(
