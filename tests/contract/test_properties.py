@@ -26,21 +26,7 @@ def test_about_sixty_properties_and_more():
 def test_every_property_rests_on_a_theorem_of_the_catalogue():
     data = json.loads((files("attnproofs.theorems") / "catalogue.json").read_text("utf-8"))
     known = {entry["id"] for entry in data["theorems"]}
-    assert {p.theorem for p in ALL} - known <= AWAITED
-
-
-#: Theorems of the plan whose proofs are not in the catalogue yet; the list may only shrink.
-AWAITED = {
-    "constant_values",
-    "scale_is_temperature",
-    "gqa_tied",
-    "permutation_equivariance",
-    "duplicate_keys",
-    "key_bias_invisible",
-    "merge_monoid",
-    "dropout_unbiased",
-    "value_bias_through",
-}
+    assert {p.theorem for p in ALL} <= known
 
 
 def test_the_docs_list_the_properties_that_there_are():
