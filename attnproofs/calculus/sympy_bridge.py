@@ -128,7 +128,13 @@ def from_sympy(expression: Any) -> Expr:
     InputError
         When a part has no counterpart among the kernel's terms.
     """
-    return Expr(_term(sympy.sympify(expression)))
+    try:
+        # strict: a text is not evaluated
+        return Expr(_term(sympy.sympify(expression, strict=True)))
+    except sympy.SympifyError:
+        raise InputError(
+            f"a SymPy expression is expected, not a {type(expression).__name__}"
+        ) from None
 
 
 def _term(e: Any) -> Term:
@@ -157,14 +163,34 @@ def _term(e: Any) -> Term:
         return ("abs", _term(e.args[0]))
     if isinstance(e, sympy.KroneckerDelta):
         return ("ind", ix.eq(_poly(e.args[0]), _poly(e.args[1])))
-    if isinstance(e, sympy.Piecewise) and [a[0] for a in e.args] == [1, 0] and e.args[1][1] == True:  # noqa: E712 (a SymPy truth value)
-        return ("ind", _cond(e.args[0][1]))
+    if isinstance(e, sympy.Piecewise):
+        return _cases(e)
     if isinstance(e, sympy.Sum):
         body = _term(e.function)
         for variable, lo, hi in e.limits:
             body = ("sum", ("range", _poly(lo), _poly(hi)), abstract(body, (_poly(variable),)))
         return body
     raise InputError(f"no term stands for the SymPy expression {e}")
+
+
+def _cases(e: Any) -> Term:
+    """Return a case distinction as a sum of indicators times values."""
+    parts: list[Term] = []
+    earlier: list[ix.Cond] = []
+    for value, when in e.args:
+        conditions = [("not", c) for c in earlier]
+        if when != True:  # noqa: E712 (a SymPy truth value)
+            earlier.append(_cond(when))
+            conditions.append(earlier[-1])
+        if value == 0:
+            continue
+        factors: list[Term] = [("ind", c) for c in conditions]
+        if value != 1 or not factors:
+            factors.append(_term(value))
+        parts.append(factors[0] if len(factors) == 1 else ("mul", *factors))
+    if len(parts) == 1:
+        return parts[0]
+    return ("add", *parts) if parts else rational(0)
 
 
 def _poly(e: Any) -> ix.Poly:
@@ -198,6 +224,15 @@ def _cond(e: Any) -> ix.Cond:
         return ix.ge(_poly(e.lhs), ix.add(_poly(e.rhs), ix.ONE))
     if isinstance(e, sympy.Lt):
         return ix.ge(_poly(e.rhs), ix.add(_poly(e.lhs), ix.ONE))
+    if isinstance(e, sympy.Ne):
+        return ("not", ix.eq(_poly(e.lhs), _poly(e.rhs)))
+    if isinstance(e, sympy.And | sympy.Or):
+        first, *rest = (_cond(c) for c in sorted(e.args, key=sympy.default_sort_key))
+        for c in rest:
+            first = ("and" if isinstance(e, sympy.And) else "or", first, c)
+        return first
+    if isinstance(e, sympy.Not):
+        return ("not", _cond(e.args[0]))
     raise InputError(f"{e} is no condition on indices")
 
 

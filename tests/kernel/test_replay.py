@@ -10,6 +10,7 @@ import pytest
 from attnproofs.calculus import Scope, Sum, eq, exp, le, lt
 from attnproofs.kernel import read
 from attnproofs.kernel.refused import Refused
+from attnproofs.kernel.replay import Replay
 from attnproofs.kernel.statement import canonical
 from attnproofs.theorems import theorem
 from tests.kernel.steps import certificate, verdict
@@ -141,8 +142,8 @@ def test_a_hypothesis_about_n_must_be_a_plain_condition() -> None:
     s.assume("big", le(n * x, x))
     made = certificate(s, n * x, x * n, "ring")
     chain = made["parts"][0]["proof"]
-    at_one = json.loads(canonical(chain).replace(json.dumps(N, separators=(",", ":")),
-                                                 json.dumps(ONE, separators=(",", ":"))))  # fmt: skip
+    n_text, one_text = (json.dumps(x, separators=(",", ":")) for x in (N, ONE))
+    at_one = json.loads(canonical(chain).replace(n_text, one_text))
     made["parts"][0]["proof"] = {"kind": "induct", "on": "n", "from": 1, "base": at_one,
                                  "step": chain}  # fmt: skip
     assert "hypothesis big mentions n and is no plain index condition" in verdict(made)
@@ -228,7 +229,7 @@ def test_a_shape_is_no_equation_and_an_equation_no_shape() -> None:
     made, _, _ = of("softmax_sum")
     made["parts"][0]["proof"] = {"kind": "shape"}
     assert "this proof is for a shape, and something else is claimed" in verdict(made)
-    made, statement, _ = of("shapes")
+    made, _, _ = of("shapes")
     chain = {"kind": "chain", "start": Q1, "steps": []}
     made["parts"][0]["proof"] = chain
     assert verdict(made) != ""
@@ -249,6 +250,9 @@ def test_a_wrong_shape_is_refused() -> None:
 
 
 # ---------------------------------------------------------------------- statements
+
+
+UNKNOWN = ["range", ONE, [[[["v", "m"]], 1]]]
 
 
 def plain_case() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -277,9 +281,9 @@ def definition(**changes: Any) -> dict[str, Any]:
         (declared(name=""), "not a name"),
         (declared(name="%z"), "not a name"),
         (declared(kind="number"), "unknown kind 'number'"),
-        (declared(kind="tensor", axes=[["range", ONE, [[[["v", "m"]], 1]]]]),
+        (declared(kind="tensor", axes=[UNKNOWN]),
          "the axes of z mention m, which is not declared before"),
-        (declared(kind="tensor", axes=[["prod", ["range", ONE, ONE], ["range", ONE, [[[["v", "m"]], 1]]]]]),
+        (declared(kind="tensor", axes=[["prod", ["range", ONE, ONE], UNKNOWN]]),
          "the axes of z mention m, which is not declared before"),
         (declared(kind="tensor", axes=[["range", ONE, [[[["f", "g", [N]]], 1]]]]),
          "the axes of z mention g, which is not declared"),
@@ -342,7 +346,7 @@ def test_a_recursion_that_goes_down_is_accepted() -> None:
     [
         ({"name": ""}, "not a name"),
         ({"relation": None}, "a relation needs two terms"),
-        ({"relation": None, "lhs": None, "rhs": None}, "needs a relation or a condition, and not both"),
+        ({"relation": None, "lhs": None, "rhs": None}, "needs a relation or a condition"),
         ({"condition": ["ge", N]}, "needs a relation or a condition, and not both"),
         ({"relation": ">="}, "hypothesis zero has no relation of two terms"),
         ({"forall": [["x", ["range", ONE, N]]]}, "a hypothesis quantifies over a declared name"),
@@ -456,3 +460,78 @@ def test_relations_that_cannot_be_strict() -> None:
     step = {"name": "below", "at": {}}
     assert verdict(certificate(s, x, y, "hyp", step, relation="<")) == ""
     assert verdict(certificate(s, x, y, "hyp", step, relation="<=")) == ""
+
+
+# ---------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("data", "because"),
+    [
+        ({"format": 2}, "format 2 is not known; this kernel reads format 1"),
+        ({"format": True, "id": "x", "parts": []}, "format True is not known"),
+        ({"format": 1, "id": "x", "parts": []}, "a certificate without a statement proves nothing"),
+        ({"format": 1, "id": 5, "parts": []}, "id: a short text is expected"),
+        ({"format": 1, "id": "x"}, "certificate: missing or unknown keys: parts"),
+        (
+            {"format": 1, "id": "x", "parts": [{}]},
+            "part: missing or unknown keys: proof, statement",
+        ),
+        ([], "certificate: an object is expected"),
+    ],
+)
+def test_what_is_no_certificate(data: Any, because: str) -> None:
+    with pytest.raises(Refused, match=because):
+        Replay().load(data)
+
+
+@pytest.mark.parametrize(
+    ("raw", "because"),
+    [
+        (b"", "not JSON"),
+        (b"\xff", "not UTF-8 text"),
+        (b'{"a": 1, "a": 1}', "an object has the same key twice"),
+        (b"[1.5]", "the number 1.5 is not an integer"),
+        (b"[NaN]", "the number NaN is not an integer"),
+        (b"[" + b"1" * 202 + b"]", "an integer has more than 200 digits"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b" " * (read.LARGEST_FILE + 1), "larger than 16 MiB"),
+    ],
+)
+def test_what_cannot_be_read(raw: bytes, because: str) -> None:
+    with pytest.raises(read.Unreadable, match=because):
+        read.parse(raw)
+
+
+def test_circles_and_missing_lemmas_are_refused_and_not_kept() -> None:
+    s = Scope("case")
+    x = s.scalar("x")
+    made = certificate(s, exp(x), 0, "lemma", {"lemma": "0" * 64, "with": {"x": ["real", Q1]}})
+    digest = read.statement(made["parts"][0]["statement"]).digest
+    made["parts"][0]["proof"]["steps"][0]["args"]["lemma"] = digest
+    replay = Replay()
+    replay.load(made)
+
+    with pytest.raises(Refused, match="the proofs cite each other in a circle"):
+        replay.prove(digest)
+    with pytest.raises(Refused, match="is not among the certificates given"):
+        replay.prove("1" * 64)
+    assert not replay.proved
+
+
+@pytest.mark.parametrize("kind", [None, {"kind": "trust me"}, [], {"kind": "chain"}])
+def test_a_proof_is_one_of_three_kinds(kind: Any) -> None:
+    made, _ = plain_case()
+    made["parts"][0]["proof"] = kind
+    found = verdict(made)
+    assert "a proof is a chain, an induction or a shape" in found or "missing or unknown" in found
+
+
+def test_a_chain_starts_and_ends_with_the_statement() -> None:
+    made, _ = plain_case()
+    proof = made["parts"][0]["proof"]
+    proof["start"] = ["ent", "x", [N]]
+    assert "the first line is not the left side of the statement" in verdict(made)
+    made, statement = plain_case()
+    statement["claim"]["rhs"] = ["ent", "x", [N]]
+    assert "this is a proof of something else" in verdict(made)

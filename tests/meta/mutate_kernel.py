@@ -1,10 +1,9 @@
 """Delete the kernel's guards one at a time, and see whether a test notices.
 
 A guard is a ``raise Refused`` or ``raise Unreadable`` (replaced by ``pass``), or one term of an
-``and`` that stands in an ``if`` or a ``return`` (replaced by True: so a check that answers yes or no
-loses one of its conditions). Each mutant is tried in a child process: the changed function gets its
-new code in place, so that everything that has imported it sees it, and the tests run until the first
-failure.
+``and`` (with ``--ands``; replaced by True, so that a check that answers yes or no loses one of its
+conditions). Each mutant is tried in a child process: the changed function gets its new code in
+place, so that everything that has imported it sees it, and the tests run until the first failure.
 
 ``python -m tests.meta.mutate_kernel [--ands] [MODULE ...]`` prints each survivor and the counts;
 docs/mutation.md holds the last full run, with a reason for each survivor. POSIX only (it forks).
@@ -61,7 +60,7 @@ def mutated(place: Place) -> tuple[ast.Module, int]:
 
 
 def functions(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield the functions of a module and the methods of its classes (not what is nested deeper)."""
+    """Yield the functions of a module and the methods of its classes (nothing nested)."""
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             if const.co_flags & 0x2:  # CO_NEWLOCALS: a function
@@ -77,7 +76,7 @@ def apply(place: Place) -> bool:
     module = import_module(f"attnproofs.kernel.{place[0]}")
     for code in functions(compile(tree, str(path), "exec", dont_inherit=True)):
         lines = [n for _, _, n in code.co_lines() if n is not None]
-        if not code.co_firstlineno <= line <= max(lines + [code.co_firstlineno]) + 6:
+        if not code.co_firstlineno <= line <= max([*lines, code.co_firstlineno]) + 6:
             continue
         holder: object = module
         for name in code.co_qualname.split("."):
