@@ -29,7 +29,13 @@ import click
 @click.option("--mode", default="default", show_default=True, help="quick, default or thorough.")
 @click.option("--examples", type=int, help="Random cases a property, instead of the mode's.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds one call may take.")
+@click.option(
+    "--timeout",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds one call may take.",
+)
 @click.option("--no-save", is_flag=True, help="Do not save failures under .attnproofs/.")
 @click.option("--precision", default="", help="Precision model for accuracy (fa2-bf16, ...).")
 @click.option("--known", help="File of known differences (TOML, a reason for each).")

@@ -14,10 +14,12 @@ from attnproofs.contract.property import LEVELS
 from attnproofs.contract.report import Report
 from attnproofs.contract.store import Store
 from attnproofs.contract.target import Target, find, of_function
-from attnproofs.errors import InputError
+from attnproofs.errors import InputError, MissingDependency
 
 Progress = Callable[[str, str, int, int], None]
 
+#: Data types that may be asked for; bfloat16 is not tried unless it is.
+DTYPES = ("float64", "float32", "float16", "bfloat16")
 #: Variants of sdpa, with the other words by which they may be asked for.
 VARIANTS = ("softcap", "sinks", "alibi", "window", "varlen", "dropout")
 _ALIASES = {"sink": "sinks"}
@@ -191,6 +193,7 @@ def prepare(
     found = _target(target, level)
     chosen, levels, kinds = _conventions(found, level, profile, tuple(dtypes))
     check_names(only, skip)
+    _check_dtypes(dtypes)
     if precision:
         from attnproofs.reference.bounds import model
 
@@ -252,6 +255,17 @@ def _known(known: str | Path | Known | None, target: Target, *, own_profile: boo
     files = [adapters.KNOWN, Path(theirs)] if theirs else [adapters.KNOWN]
     brought = [entry for file in files for entry in read_known(file).entries]
     return Known([*listed.entries, *brought], set(brought))
+
+
+def _check_dtypes(dtypes: Sequence[str]) -> None:
+    """Refuse a data type that no property is tried with."""
+    from importlib.util import find_spec
+
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise InputError(f"no data type {dtype!r}; expected one of {', '.join(DTYPES)}")
+        if dtype == "bfloat16" and find_spec("ml_dtypes") is None:
+            raise MissingDependency("bfloat16 needs ml_dtypes: pip install 'attnproofs[formats]'")
 
 
 def _target(target: Callable[..., Any] | str | Target, level: str | None) -> Target:

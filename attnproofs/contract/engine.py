@@ -545,7 +545,8 @@ class Session(Probe):
 
     def _kinds(self, entry: Property) -> tuple[str, ...]:
         """Data types to try; what sdpa lends to another level is tried in the first one only."""
-        kinds = tuple(d for d in self.dtypes if d in entry.dtypes)
+        asked = {d: "float16" if d == "bfloat16" else d for d in self.dtypes}
+        kinds = tuple(d for d, like in asked.items() if like in entry.dtypes)
         borrowed = entry.level != self.level and self.settings.mode != "thorough"
         return kinds[:1] if borrowed else kinds
 

@@ -230,3 +230,30 @@ def _plugins():
     from importlib.metadata import entry_points
 
     return entry_points(group="pytest11")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtypes": ["float31"]}, "no data type 'float31'; expected one of float64, float32"),
+        ({"only": ["kept_sett"]}, "no property is called 'kept_sett'; did you mean kept_set?"),
+        ({"precision": "fa9"}, "unknown precision model 'fa9'"),
+        ({"level": "sdpaa"}, "no level 'sdpaa'; expected one of softmax, sdpa"),
+        ({"mode": "slow"}, "no mode 'slow'; expected one of quick, default, thorough"),
+        ({"variant": "rope"}, "no variant 'rope'; expected one of softcap"),
+        ({"examples": 0}, "examples must be at least 1"),
+        ({"profile": "strikt"}, "did you mean strict?"),
+        ({"known": "nowhere.toml"}, "known differences nowhere.toml: cannot be read"),
+    ],
+)
+def test_a_mistaken_option_is_one_sentence(options, message):
+    with pytest.raises(InputError) as caught:
+        quick(RIGHT, **options)
+    assert message in str(caught.value)
+
+
+def test_bfloat16_when_it_is_asked_for():
+    pytest.importorskip("ml_dtypes")
+    report = audit("numpy-reference", level="sdpa", mode="quick", dtypes=["bfloat16"], only=FEW)
+    assert report.verdict == "held"
+    assert {d for f in report.held for d in f.cases} == {"bfloat16"}
