@@ -23,7 +23,6 @@ Monomial: TypeAlias = tuple[ix.Atom, ...]
 
 _MOST_INEQUALITIES = 600
 _DEEPEST_INSTANCE = 3
-_LONGEST_SUM_OF_TWO = 4
 _MOST_LOOKS = 300_000
 
 # looks at terms since the step began: definitions and literal sums can unfold without end
@@ -564,21 +563,25 @@ def _connected(known: list[Poly], goal: Poly, *, everything: bool) -> list[Poly]
 
 def _at_once(known: list[Poly], p: Poly) -> bool:
     """Tell whether p is one fact, or the sum of two, plus a number that is not negative."""
+    least: dict[Poly, int] = {}  # of facts that differ by a number, the strongest
     for q in known:
-        rest = ix.sub(p, q)
-        value = ix.as_const(rest)
-        if value is not None and value >= 0:
+        moving, number = _parted(q)
+        least[moving] = min(number, least.get(moving, number))
+    moving, number = _parted(p)
+    if moving in least and number >= least[moving]:
+        return True
+    for q in known:
+        moving, number = _parted(ix.sub(p, q))
+        if not moving and number >= 0:
             return True
-        if len(rest) <= _LONGEST_SUM_OF_TWO:
-            for r in known:
-                value = ix.as_const(ix.sub(rest, r)) if _same_monomials(rest, r) else None
-                if value is not None and value >= 0:
-                    return True
+        if moving in least and number >= least[moving]:
+            return True
     return False
 
 
-def _same_monomials(p: Poly, q: Poly) -> bool:
-    return [t for t in p if t[0]] == [t for t in q if t[0]]
+def _parted(p: Poly) -> tuple[Poly, int]:
+    """Return what depends on atoms, and the number beside it (the empty monomial sorts first)."""
+    return (p[1:], p[0][1]) if p and not p[0][0] else (p, 0)
 
 
 def _contradictory(known: list[Poly], goal: Poly, everything: bool) -> bool:

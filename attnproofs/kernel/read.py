@@ -467,13 +467,18 @@ def opened_names(x: Any) -> set[str]:
     Opening a binder gives its index such a name. A line or a statement that mentions one could be
     mistaken for the bound index; the arguments of a step may mention those that are open there.
     """
+    # most data mention none, and asking the text is much quicker than walking the lists
+    return _opened_names(x) if '"%' in json.dumps(x) else set()
+
+
+def _opened_names(x: Any) -> set[str]:
     if isinstance(x, dict):
-        return {n for v in x.values() for n in opened_names(v)}
+        return {n for v in x.values() for n in _opened_names(v)}
     if not isinstance(x, list):
         return set()
     if len(x) == 2 and x[0] == "v" and isinstance(x[1], str):
         return {x[1]} if x[1].startswith("%") else set()
-    return {n for v in x for n in opened_names(v)}
+    return {n for v in x for n in _opened_names(v)}
 
 
 def path(x: Any) -> tuple[int, ...]:

@@ -120,11 +120,11 @@ class _Checker:
         self.result = Proved(statement)
 
     def run(self, proof: Any) -> Proved:
-        check_statement(self.statement)
+        ctx = check_statement(self.statement)
         kind = proof.get("kind") if isinstance(proof, dict) else None
         match kind:
             case "chain":
-                self._chain_of(proof, Context.root(self.statement), self.statement.claim)
+                self._chain_of(proof, ctx, self.statement.claim)
             case "induct":
                 self._induction(proof)
             case "shape":

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from attnproofs.kernel import index as ix
@@ -121,6 +122,7 @@ def map_indices(t: Term, f: Callable[[ix.Index, int], ix.Index], depth: int = 0)
     return go(t, depth)
 
 
+@lru_cache(maxsize=1 << 15)
 def instantiate(body: Term, values: tuple[ix.Index, ...]) -> Term:
     """Replace the indices bound by the binder just outside `body` by `values`.
 

@@ -8,6 +8,8 @@ moments exist, derivatives are taken of differentiable terms.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attnproofs.kernel import index as ix
 from attnproofs.kernel.context import Context, begin, show_index, spend
 from attnproofs.kernel.definitions import (
@@ -308,8 +310,11 @@ def _arbitrary(axis: ix.Axis, level: int) -> tuple[ix.Index, int]:
 # ---------------------------------------------------------------------- statements
 
 
-def check_statement(statement: Statement) -> None:
-    """Refuse a statement whose declarations, definitions, hypotheses or claim make no sense."""
+def check_statement(statement: Statement) -> Context:
+    """Refuse a statement whose declarations, definitions, hypotheses or claim make no sense.
+
+    Returns its context, in which the terms of the claim are known to be well formed.
+    """
     begin()
     _check_names(statement)
     earlier: list[Definition] = []
@@ -329,6 +334,7 @@ def check_statement(statement: Statement) -> None:
     for h in statement.hypotheses:
         _check_hypothesis(ctx, h.name)
     check_claim(ctx, statement.claim)
+    return ctx
 
 
 def _check_names(statement: Statement) -> None:
@@ -422,6 +428,7 @@ def check_claim(ctx: Context, claim: Claim) -> None:
     check(ctx, claim.rhs)
 
 
+@lru_cache(maxsize=1 << 10)  # most statements share most of their definitions
 def _check_definition(d: Definition, earlier: tuple[Definition, ...]) -> None:
     stages: list[tuple[Term, ix.Poly | None]] = [(d.body, None)]
     if d.recursion is not None:
