@@ -414,6 +414,25 @@ def boolean_is_additive(make: Make) -> Iterator[Case]:
 
 @declare(
     "mha",
+    "softmax_ratio",
+    "A finite additive mask b multiplies a weight by exp(b), in every head.",
+    agrees,
+    about="mask additive bias_mask heads tokens",
+    needs="attn_mask",
+    domain=no_empty_row,
+)
+def additive_bias(make: Make) -> Iterator[Case]:
+    if make.profile.additive_mask != "yes":
+        return
+    for rows, heads in product(([[0.0, 1.0]], [[0.0, -1.0], [2.0, 0.0]]), (1, 2)):
+        bias = np.array(rows)
+        mask = make.additive(np.isfinite(bias), bias)
+        queries, keys = bias.shape
+        yield _spotlight(make, queries, keys, heads, attn_mask=mask)
+
+
+@declare(
+    "mha",
     "causal_no_future",
     "Under is_causal token t sees tokens 0 to t.",
     agrees,

@@ -130,6 +130,28 @@ def weights_of_each_head(make: Make) -> Iterator[Case]:
         yield case(make, query, key, value)
 
 
+def _groups(make: Make) -> Iterator[Case]:
+    """Grouped heads whose queries and keys all differ."""
+    for heads, key_heads, keys in ((2, 1, 2), (4, 2, 2), (6, 2, 3), (6, 3, 2)):
+        batch = (1,) if make.rank == 4 else ()
+        lead, key_lead = (*batch, heads), (*batch, key_heads)
+        query = (np.arange(float(heads)) % 3).reshape(*lead, 1, 1)
+        key = (np.arange(float(key_heads * keys)) % 4).reshape(*key_lead, keys, 1)
+        yield case(make, query, key, np.broadcast_to(np.eye(keys), (*key_lead, keys, keys)))
+
+
+@declare(
+    "weights",
+    "gqa_tied",
+    "With grouped heads each query head returns its own weights.",
+    weights_agree,
+    about="returned heads groups scale scores",
+    needs="groups",
+)
+def weights_of_grouped_heads(make: Make) -> Iterator[Case]:
+    yield from _groups(make)
+
+
 def padded(make: Make, lengths: tuple[int, ...], queries: int = 1) -> Case:
     """A batch of samples of different length, padded at the end."""
     batch, keys = len(lengths), max(lengths)
@@ -303,6 +325,18 @@ def lse_of_each_head(make: Make) -> Iterator[Case]:
     for batch, heads in ((1, 2), (2, 1), (2, 2), (2, 3)):
         score = np.arange(float(batch * heads)).reshape(batch, heads, 1, 1)
         yield case(make, score, np.ones((batch, heads, 1, 1)), np.ones((batch, heads, 1, 1)))
+
+
+@declare(
+    "lse",
+    "gqa_tied",
+    "With grouped heads each query head returns its own log-sum-exp.",
+    lse_agrees,
+    about="returned batch heads groups scale scores",
+    needs="groups",
+)
+def lse_of_grouped_heads(make: Make) -> Iterator[Case]:
+    yield from _groups(make)
 
 
 def merges(probe: Probe, one: Case) -> Violation | None:

@@ -16,7 +16,15 @@ from attnproofs.contract.case import Case, Violation
 from attnproofs.contract.properties import sdpa
 from attnproofs.contract.properties.accuracy import DRAWS, random_arrays, within
 from attnproofs.contract.properties.sdpa import agrees, levels, no_empty_row, patterns
-from attnproofs.contract.property import EVERYTHING, Make, Probe, Register, compare, declare
+from attnproofs.contract.property import (
+    EVERYTHING,
+    Make,
+    Probe,
+    Register,
+    TargetFailed,
+    compare,
+    declare,
+)
 from attnproofs.contract.semantics import Expected, attention, unit_of
 from attnproofs.contract.wire import Array, dtype_named
 
@@ -550,6 +558,27 @@ def varlen_empty_segments(make: Make) -> Iterator[Case]:
 )
 def varlen_heads(make: Make) -> Iterator[Case]:
     for lengths, hq, hkv in (((1, 2), 2, 2), ((2, 1), 3, 3), ((2, 2), 2, 2)):
+        yield _packed(make, lengths, (hq, hkv))
+
+
+def packs_if_taken(probe: Probe, one: Case) -> Violation | None:
+    """Like `packs`; a function that refuses grouped heads does not claim them."""
+    try:
+        return packs(probe, one)
+    except TargetFailed as failure:
+        if failure.violation.kind == "raised":
+            raise TargetFailed(failure.violation, "NotImplementedError") from None
+        raise
+
+
+@_varlen(
+    "gqa_tied",
+    "Packed sequences with grouped heads read consecutive groups.",
+    packs_if_taken,
+    about="varlen heads groups",
+)
+def varlen_grouped_heads(make: Make) -> Iterator[Case]:
+    for lengths, hq, hkv in (((1,), 4, 2), ((1, 2), 4, 2), ((2, 1), 6, 3), ((2,), 2, 1)):
         yield _packed(make, lengths, (hq, hkv))
 
 
