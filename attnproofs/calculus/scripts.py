@@ -38,7 +38,7 @@ def theorems_in_file(path: Path) -> list[Theorem]:
         ) from error
     found = [v for v in vars(module).values() if isinstance(v, Theorem)]
     # a lemma that the script imports from the catalogue is not one of its own claims
-    own = [t for t in dict.fromkeys(found) if not _of_catalogue(t)]
+    own = [t for t in dict.fromkeys(found) if not of_catalogue(t)]
     if not own:
         raise InputError(
             f"{path} declares no theorem: give a module-level name to a "
@@ -47,6 +47,7 @@ def theorems_in_file(path: Path) -> list[Theorem]:
     return own
 
 
-def _of_catalogue(theorem: Theorem) -> bool:
+def of_catalogue(theorem: Theorem) -> bool:
+    """Tell whether a theorem comes from a file of the catalogue."""
     source = theorem.parts[0].statement.__module__
     return source.startswith("attnproofs.theorems.")

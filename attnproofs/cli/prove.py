@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from attnproofs.calculus.proving import Result
     from attnproofs.calculus.theorem import Theorem
+    from attnproofs.theorems.batch import Outcome
 
 
 @click.command("prove")
@@ -38,18 +39,25 @@ def command(
 
     Exit status: 0 all proved, 1 something is refused, 2 could not run.
     """
-    from attnproofs.calculus.proving import prove
+    from attnproofs.theorems.batch import outcomes
 
-    results: list[Result] = []
     theorems = load(names)
-    for theorem in theorems:
-        results.append(prove(theorem, opinions=not kernel_only, neighbours=not kernel_only))
+    counted: list[str] = []
+
+    def progress(done: Outcome) -> None:
+        counted.append(done.result.id)
         if sys.stderr.isatty():
-            click.echo(f"\r\033[K{len(results)}/{len(theorems)} {theorem.id}", nl=False, err=True)
+            text = f"{len(counted)}/{len(theorems)} {done.result.id}"
+            click.echo(f"\r\033[K{text}", nl=False, err=True)
+
+    found = outcomes(
+        theorems, opinions=not kernel_only, neighbours=not kernel_only, progress=progress
+    )
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
+    results = [one.result for one in found]
     if output is not None:
-        write_certificates(theorems, output)
+        write_certificates(found, output)
     if as_json:
         document = {"version": 1, "results": [r.to_json() for r in results]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
@@ -71,24 +79,23 @@ def load(names: tuple[str, ...]) -> list[Theorem]:
     return list({t.id: t for t in found}.values())
 
 
-def write_certificates(theorems: list[Theorem], folder: Path) -> None:
-    """Write the certificates of the proved theorems, and of all that they cite."""
-    from attnproofs.calculus.proving import cited_names
+def write_certificates(found: list[Outcome], folder: Path) -> None:
+    """Write the certificates of what is proved, and of all that it cites."""
     from attnproofs.files import write_whole
-    from attnproofs.kernel.statement import canonical
-    from attnproofs.theorems import locations, theorem
+    from attnproofs.theorems import theorem
+    from attnproofs.theorems.batch import outcome
 
-    pending, done = list(theorems), set()
+    pending, done = list(found), set()
     while pending:
-        t = pending.pop(0)
-        if t.id in done:
+        one = pending.pop(0)
+        if one.result.id in done or not one.certificate:
             continue
-        done.add(t.id)
-        write_whole(folder / f"{t.id}.json", canonical(t.certificate()) + "\n")
-        for name in cited_names(t):
-            id = name.split(".")[0]
-            if id not in done and id in locations():
-                pending.append(theorem(id))
+        done.add(one.result.id)
+        write_whole(folder / f"{one.result.id}.json", one.certificate)
+        missing = set(one.cited) - done - {p.result.id for p in pending}
+        pending += [
+            outcome(theorem(id), opinions=False, neighbours=False) for id in sorted(missing)
+        ]
 
 
 def show(results: list[Result]) -> None:

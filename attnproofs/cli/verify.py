@@ -7,9 +7,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from attnproofs.theorems.batch import Outcome
 
 
 @click.command("verify")
@@ -35,11 +38,17 @@ def command(*, output: Path | None, as_json: bool, mode: str) -> int:
 
     Exit status: 0 everything held, 1 something is refused or violated, 2 could not run.
     """
+    from attnproofs.theorems import theorem
+
     began = time.perf_counter()
     report: dict[str, Any] = {"version": 1, "mode": mode}
     with _Progress() as progress:
-        report["proofs"] = _proofs(progress)
-        report["replay"] = _replay(progress, report["proofs"])
+        found = _proofs(progress)
+        report["proofs"] = [
+            {**one.result.to_json(), "held": one.result.held, "lemma": theorem(one.result.id).lemma}
+            for one in found
+        ]
+        report["replay"] = [_replay(progress, found)]
         report["checks"] = _checks(progress, mode)
         report["audits"] = _audits(progress, mode)
     report["held"] = all(
@@ -73,29 +82,23 @@ class _Progress:
             click.echo(f"\r\033[K{text}", nl=False, err=True)
 
 
-def _proofs(progress: _Progress) -> list[dict[str, Any]]:
-    from attnproofs.calculus.proving import prove
+def _proofs(progress: _Progress) -> list[Outcome]:
     from attnproofs.theorems import select
+    from attnproofs.theorems.batch import outcomes
 
-    found = []
-    for theorem in select(()):
-        progress(f"proving {theorem.id}")
-        result = prove(theorem)
-        found.append({**result.to_json(), "held": result.held, "lemma": theorem.lemma})
-    return found
+    return outcomes(select(()), progress=lambda done: progress(f"proved {done.result.id}"))
 
 
-def _replay(progress: _Progress, proofs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _replay(progress: _Progress, proofs: list[Outcome]) -> dict[str, Any]:
     """Replay the certificates in a clean interpreter; the proved statements must be the same."""
     import subprocess
 
     from attnproofs.cli.prove import write_certificates
     from attnproofs.cli.replay import arguments
-    from attnproofs.theorems import select
 
     progress("replaying the certificates")
     with tempfile.TemporaryDirectory() as folder:
-        write_certificates(select(()), Path(folder))
+        write_certificates(proofs, Path(folder))
         files = sorted(Path(folder).glob("*.json"))
         began = time.perf_counter()
         done = subprocess.run(
@@ -104,12 +107,13 @@ def _replay(progress: _Progress, proofs: list[dict[str, Any]]) -> list[dict[str,
         seconds = round(time.perf_counter() - began, 2)
     results = json.loads(done.stdout)["results"] if done.stdout else []
     replayed = {r["digest"] for r in results if r["status"] == "proved"}
-    expected = {d for p in proofs for d in p["digests"]}
-    return [{
-        "statements": len(replayed), "seconds": seconds,
+    expected = {d for p in proofs for d in p.result.digests}
+    return {
+        "statements": len(replayed),
+        "seconds": seconds,
         "missing": sorted(expected - replayed),
         "held": done.returncode == 0 and expected <= replayed,
-    }]  # fmt: skip
+    }
 
 
 def _checks(progress: _Progress, mode: str) -> list[dict[str, Any]]:
