@@ -42,11 +42,19 @@ def split_name(name: str) -> Name:
 
 
 def latex_word(word: str) -> str:
-    """Return one word of a name for LaTeX mathematics: letters as they are, words upright."""
+    r"""Return one word of a name for LaTeX mathematics: letters as they are, words upright.
+
+    Examples
+    --------
+    >>> print(latex_word("d"), latex_word("model"), latex_word("φQ"))
+    d \mathrm{model} \phi Q
+    """
     if word in _LATEX_GREEK:
         return _LATEX_GREEK[word]
     if len(word) == 1 or word.isdigit():
         return word
+    if word[0] in _LATEX_GREEK:
+        return f"{_LATEX_GREEK[word[0]]} {latex_word(word[1:])}"  # φQ
     return rf"\mathrm{{{word}}}"
 
 
