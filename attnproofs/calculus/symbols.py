@@ -352,6 +352,10 @@ class Scope:
 
     def __getitem__(self, names: str) -> Any:
         """Return declared symbols by name: one, or a tuple for ``scope["n s"]``."""
+        for name in names.split():
+            if name not in self.symbols:
+                known = ", ".join(self.symbols) or "nothing"
+                raise InputError(f"{self.name}: {name} is not declared; declared: {known}")
         found = tuple(self.symbols[n] for n in names.split())
         return found if len(found) > 1 else found[0]
 

@@ -60,7 +60,14 @@ def _equality_only(step: Step, name: str) -> None:
 
 
 def algebra(step: Step) -> None:
-    """``t = u`` by normal form under the laws named in ``args['laws']`` (see `algebra`)."""
+    """``t = u`` by normal form under the laws named in ``args['laws']`` (see `algebra`).
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("ring", mul(two, x), add(x, x))
+    'accepted'
+    >>> attempt("ring", mul(x, ("inv", x)), one)
+    'the two sides are not equal by ring'
+    """
     laws = tuple(step.args.get("laws", ()))
     for law in laws:
         if law not in LAWS and not law.startswith("unfold:"):
@@ -75,7 +82,14 @@ def algebra(step: Step) -> None:
 
 
 def index_equality(step: Step) -> None:
-    """Replace indices by indices that are equal here: ``[j = i] x[j] = [j = i] x[i]``."""
+    """Replace indices by indices that are equal here: ``[j = i] x[j] = [j = i] x[i]``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("ixeq", v(i), v(j), given=[ix.eq(i, j)])
+    'accepted'
+    >>> attempt("ixeq", v(i), v(j))
+    'ixeq: cannot show i = j'
+    """
     _equality_only(step, "ixeq")
     _equal_indices(step.ctx, step.before, step.after)
 
@@ -129,7 +143,14 @@ def _equal_index(ctx: Context, i: ix.Index, j: ix.Index) -> None:
 
 
 def recursion(step: Step) -> None:
-    """One step of a recursive definition: ``f(0) = base``, ``f(k + 1) = step at k``."""
+    """One step of a recursive definition: ``f(0) = base``, ``f(k + 1) = step at k``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("rec", f0, one)
+    'accepted'
+    >>> attempt("rec", f0, two)
+    'rec: not the defining equation of f'
+    """
     _equality_only(step, "rec")
     if step.before[0] != "app":
         raise Refused("rec: there is no recursively defined symbol at the position")
@@ -141,7 +162,14 @@ def recursion(step: Step) -> None:
 
 
 def absurd(step: Step) -> None:
-    """Anything follows where the index facts contradict each other (an empty range)."""
+    """Anything follows where the index facts contradict each other (an empty range).
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("absurd", x, y, given=[ix.ge(i, ix.add(ix.var("n"), ix.ONE))])
+    'accepted'
+    >>> attempt("absurd", x, y)
+    'absurd: the facts at the position do not contradict each other'
+    """
     if not step.ctx.absurd():
         raise Refused("absurd: the facts at the position do not contradict each other")
 
@@ -150,7 +178,14 @@ def absurd(step: Step) -> None:
 
 
 def hypothesis(step: Step) -> None:
-    """An instance of a hypothesis (or of the induction hypothesis)."""
+    """An instance of a hypothesis (or of the induction hypothesis).
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("hyp", zero, y, "<=", name="below")
+    'accepted'
+    >>> attempt("hyp", zero, y, "<", name="below")
+    'hypothesis below is not strict'
+    """
     name = step.args.get("name")
     found = next((h for h in step.ctx.relations if h.name == name), None)
     if found is None:
@@ -192,7 +227,14 @@ def _follows(step: Step, relation: str, lhs: Term, rhs: Term, what: str) -> None
 
 
 def lemma(step: Step) -> None:
-    """An instance of a proved statement, cited by digest; see `lemmas`."""
+    """An instance of a proved statement, cited by digest; see `lemmas`.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("lemma", x, ("abs", x), "<=", **{"with": {"t": ("real", x)}})
+    'accepted'
+    >>> attempt("lemma", x, ("abs", y), "<=", **{"with": {"t": ("real", x)}})
+    'lemma abs_ge does not match this step'
+    """
     if step.lemma is None:
         raise Refused("lemma: the cited statement is not among the proved ones")
     lhs, rhs = lemma_instance(_citing(step), step.lemma, step.args.get("with", {}))
@@ -209,7 +251,14 @@ def _sum_parts(t: Term, name: str) -> tuple[ix.Axis, Term]:
 
 
 def sum_swap(step: Step) -> None:
-    """Exchange two neighbouring sums whose ranges do not depend on each other."""
+    """Exchange two neighbouring sums whose ranges do not depend on each other.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("sum_swap", total(N, total(N, v(B0))), total(N, total(N, v(ix.atom(("b", 1))))))
+    'accepted'
+    >>> attempt("sum_swap", total(N, v(B0)), total(N, v(B0)))
+    'sum_swap: there is no sum at the position'
+    """
     _equality_only(step, "sum_swap")
     outer, body = _sum_parts(step.before, "sum_swap")
     ctx, i = step.ctx.below(outer)
@@ -227,7 +276,16 @@ def sum_swap(step: Step) -> None:
 
 
 def sum_split(step: Step) -> None:
-    """Cut a range in two: ``lo..hi = lo..m and m+1..hi`` when ``lo - 1 <= m <= hi``."""
+    """Cut a range in two: ``lo..hi = lo..m and m+1..hi`` when ``lo - 1 <= m <= hi``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> after = ("range", ix.add(i, ix.ONE), ix.var("n"))
+    >>> attempt("sum_split",
+    ...     total(N, x), add(total(("range", ix.ONE, i), x), total(after, x)), cut=i)
+    'accepted'
+    >>> attempt("sum_split", total(N, x), x, cut=ix.add(ix.var("n"), ix.ONE))
+    'sum_split: cannot show n+1 <= n'
+    """
     _equality_only(step, "sum_split")
     axis, body = _sum_parts(step.before, "sum_split")
     if axis[0] != "range":
@@ -251,6 +309,12 @@ def sum_bijection(step: Step) -> None:
     ``args['to']`` sends an index of the sum after to one of the sum before, ``args['from']`` back;
     ``args['where']`` and ``args['where_after']`` say which indices count (outside them the body is
     multiplied by 0; left out: all).
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("sum_bij", total(N, v(B0)), total(N, v(B0)), to=B0, **{"from": B0})
+    'accepted'
+    >>> attempt("sum_bij", total(N, x), total(N, x), to=i, **{"from": B0})
+    'sum_bij: the two maps are not inverse to each other'
     """
     _equality_only(step, "sum_bij")
     axis, body = _sum_parts(step.before, "sum_bij")
@@ -303,7 +367,14 @@ def _sends(
 
 
 def absolute_value(step: Step) -> None:
-    """``|t| = t`` where ``0 <= t``, ``|t| = -t`` where ``t <= 0``."""
+    """``|t| = t`` where ``0 <= t``, ``|t| = -t`` where ``t <= 0``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("abs_val", ("abs", y), y)
+    'accepted'
+    >>> attempt("abs_val", ("abs", x), x)
+    'abs_val: the sign of the argument is not shown, or the next line does not fit it'
+    """
     _equality_only(step, "abs_val")
     if step.before[0] != "abs":
         raise Refused("abs_val: there is no absolute value at the position")
@@ -318,7 +389,14 @@ def absolute_value(step: Step) -> None:
 
 
 def absolute_bound(step: Step) -> None:
-    """``|t| <= u`` where ``t <= u`` and ``-t <= u``; ``t <= |t|`` and ``-t <= |t|``."""
+    """``|t| <= u`` where ``t <= u`` and ``-t <= u``; ``t <= |t|`` and ``-t <= |t|``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("abs_bound", x, ("abs", x), "<=")
+    'accepted'
+    >>> attempt("abs_bound", ("abs", x), y, "<=")
+    'abs_bound: cannot show that the argument lies between -u and u'
+    """
     if step.relation != "<=":
         raise Refused("abs_bound proves an inequality <=")
     ctx = _citing(step)
@@ -334,7 +412,14 @@ def absolute_bound(step: Step) -> None:
 
 
 def square_root(step: Step) -> None:
-    """``sqrt(t t) = t`` where ``0 <= t``."""
+    """``sqrt(t t) = t`` where ``0 <= t``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("sqrt_square", ("sqrt", mul(y, y)), y)
+    'accepted'
+    >>> attempt("sqrt_square", ("sqrt", mul(x, x)), x)
+    'sqrt_square: cannot show 0 <= t, and a square root is never negative'
+    """
     _equality_only(step, "sqrt_square")
     if step.before[0] != "sqrt":
         raise Refused("sqrt_square: there is no square root at the position")
@@ -348,7 +433,14 @@ def square_root(step: Step) -> None:
 
 
 def sign(step: Step) -> None:
-    """``0 <= t`` or ``0 < t``, read off the syntax of t."""
+    """``0 <= t`` or ``0 < t``, read off the syntax of t.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("sign", zero, ("exp", x), "<")
+    'accepted'
+    >>> attempt("sign", zero, y, "<")
+    'sign: cannot show 0 < t'
+    """
     if step.relation == "=" or step.before[:2] != ("q", 0):
         raise Refused("sign proves 0 <= t or 0 < t")
     shown = is_positive if step.relation == "<" else is_nonnegative
@@ -357,7 +449,14 @@ def sign(step: Step) -> None:
 
 
 def order(step: Step) -> None:
-    """``t <= u`` because ``u - t`` equals the term in ``args['difference']``, which has a sign."""
+    """``t <= u`` because ``u - t`` equals the term in ``args['difference']``, which has a sign.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("order", x, add(x, y), "<=", difference=y)
+    'accepted'
+    >>> attempt("order", y, add(x, y), "<=", difference=x)
+    'order: cannot show 0 <= the difference'
+    """
     if step.relation == "=":
         raise Refused("order proves an inequality")
     difference: Term = step.args.get("difference", minus(step.after, step.before))
@@ -378,7 +477,14 @@ def _citing(step: Step) -> Context:
 
 
 def exp_bound(step: Step) -> None:
-    """``1 + t <= exp(t)``."""
+    """``1 + t <= exp(t)``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("exp_ge", add(one, x), ("exp", x), "<=")
+    'accepted'
+    >>> attempt("exp_ge", add(two, x), ("exp", x), "<=")
+    'exp_ge: the left side is not 1 + t'
+    """
     if step.relation != "<=" or step.after[0] != "exp":
         raise Refused("exp_ge proves 1 + t <= exp(t)")
     if not same(step.ctx, step.before, ("add", rational(1), step.after[1])):
@@ -386,7 +492,14 @@ def exp_bound(step: Step) -> None:
 
 
 def exp_enclosure(step: Step) -> None:
-    """Taylor: ``L <= exp(q) <= L + q^(N+1)/(N+1)! (N+2)/(N+2-q)``, rational ``0 <= q < N+2``."""
+    """Taylor: ``L <= exp(q) <= L + q^(N+1)/(N+1)! (N+2)/(N+2-q)``, rational ``0 <= q < N+2``.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("exp_enclose", ("exp", one), ("q", 11, 4), "<=", terms=8)
+    'accepted'
+    >>> attempt("exp_enclose", ("exp", one), ("q", 27, 10), "<=", terms=8)
+    'exp_enclose: the number lies on the wrong side of the enclosure'
+    """
     terms = step.args["terms"]
     upper = step.before[0] == "exp"
     inside = step.before if upper else step.after
@@ -410,7 +523,15 @@ def exp_enclosure(step: Step) -> None:
 
 
 def independence(step: Step) -> None:
-    """``E(f g) = E f E g`` when the random entries of f and g are declared independent."""
+    """``E(f g) = E f E g`` when the random entries of f and g are declared independent.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> means = mul(("E", q(i)), ("E", q(j)))
+    >>> attempt("E_indep", ("E", mul(q(i), q(j))), means, given=[("not", ix.eq(i, j))])
+    'accepted'
+    >>> attempt("E_indep", ("E", mul(q(i), q(j))), means)
+    'E_indep: two entries of q may be the same one'
+    """
     _equality_only(step, "E_indep")
     t, u = step.before, step.after
     if t[0] != "E" or u[0] != "mul" or len(u) != 3 or u[1][0] != "E" or u[2][0] != "E":
@@ -461,7 +582,14 @@ def _entries(ctx: Context, t: Term, name: str) -> list[tuple[Context, tuple[ix.I
 
 
 def derivative(step: Step) -> None:
-    """Compute a derivative by the rules of calculus; what is not computed stays as a derivative."""
+    """Compute a derivative by the rules of calculus; what is not computed stays as a derivative.
+
+    >>> from attnproofs.kernel.examples import *
+    >>> attempt("diff", ("D", x, mul(x, x)), mul(two, x))
+    'accepted'
+    >>> attempt("diff", ("D", x, mul(x, x)), x)
+    'diff: the next line is not the derivative'
+    """
     _equality_only(step, "diff")
     if step.before[0] != "D":
         raise Refused("diff: there is no derivative at the position")
