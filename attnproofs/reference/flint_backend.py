@@ -231,9 +231,9 @@ class Solution:
             E = q.shape[1]
             with np.errstate(over="ignore"):
                 # Higham: a computed dot product is off by less than E**2 u max|q| max|k|, twice
-                error = E * (E + 2) * 2.0**-52 * np.abs(q).max() * np.abs(k).max()
-                error *= abs(float(head.scale))
-            if error < 1:
+                size = E * np.abs(q).max() * np.abs(k).max()
+                error = (E + 2) * 2.0**-52 * size * abs(float(head.scale))
+            if size < 1e300 and error < 1:
                 about = q[start : start + _BLOCK] @ k.T
                 places: list[int] = (about * sign).argmax(axis=1).tolist()
                 return places

@@ -1,5 +1,7 @@
 """Forward attention against the plain mpmath version, and the rules stated in its docstring."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,11 @@ def test_large_scores_that_differ_in_their_last_bits(backend, scale, keys, sprea
     assert plain.inside(r.weights, weights, 1).all()
     assert plain.inside(r.lse, lse, 1).all()
     assert float(r.output.radius.max()) < 1e-49
+
+
+def test_a_small_scale_on_products_that_overflow(backend):
+    """Each product is finite, their sum is not, and the scale brings it back."""
+    q, k = np.full((1, 2), 1e154), np.array([[1.1e154] * 2, [1.2e154] * 2])
+    r = attention(q, k, np.eye(2), scale=Fraction(1, 10**300), backend=backend)
+    assert float(r.weights.radius.max()) <= 2.0**-167
+    assert r.weights.round_to("float64").tolist() == [[0.0, 1.0]]
