@@ -51,7 +51,7 @@ def mutates(query, key, value):
 
 
 def prints(query, key, value):
-    print("x" * 3_000_000)
+    print("x" * 300_000)
     return right(query, key, value)
 
 

@@ -4,7 +4,14 @@ import pytest
 
 from attnproofs.contract.api import audit
 
-FEW = ["same_answer_twice", "inputs_unchanged", "result_dtype", "leaves_no_memory", "single_key"]
+FEW = [
+    "same_answer_twice",
+    "same_answer_after_others",
+    "inputs_unchanged",
+    "result_dtype",
+    "leaves_no_memory",
+    "single_key",
+]
 FEW += ["every_key_counts", "prints_little", "keeps_no_memory"]
 
 # target -> property and kind of the first root cause ("" where even a plain call gives nothing)
@@ -32,7 +39,7 @@ FOUND = {
     "complexes": ("result_dtype", "dtype"),
     "leaks": ("leaves_no_memory", "memory"),
     "scribbles": ("plain_call", "died"),
-    "remembers": ("same_answer_twice", "unequal"),
+    "remembers": ("same_answer_after_others", "unequal"),
 }
 
 
