@@ -247,6 +247,7 @@ class Text:
         return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
 
 
+_TIMES = '<mo>&#x2062;</mo><mspace width="0.14em"/>'
 _CLOSING = re.compile(r'(<mo form="postfix"[^>]*>[^<]*</mo>)((?:</mrow>)+)$')
 
 
@@ -300,7 +301,7 @@ class Mathml:
         """Put factors side by side; a number after another factor gets a dot before it."""
         text = factors[0]
         for factor in factors[1:]:
-            text += "<mo>·</mo>" if factor.startswith("<mn>") else "<mo>&#x2062;</mo>"
+            text += "<mo>·</mo>" if factor.startswith("<mn>") else _TIMES
             text += factor
         return f"<mrow>{text}</mrow>"
 

@@ -101,6 +101,8 @@ def mathml_to_latex(text):
                 return " ".join(parts)
             case "mn":
                 return node.text
+            case "mspace":
+                return " "
             case "mi":
                 return {
                     "𝔼": r"\operatorname{E}",
