@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from attnproofs.calculus import Scope, Sum, derivative, dot, eq, exp, expect, flattened, span
+from attnproofs.calculus import (
+    Scope,
+    Sum,
+    absolute,
+    derivative,
+    dot,
+    eq,
+    exp,
+    expect,
+    flattened,
+    softmax,
+    span,
+)
 from attnproofs.kernel import read
 from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.replay import Replay, replay_all
@@ -169,3 +181,31 @@ def test_a_rational_of_a_term_has_a_positive_denominator() -> None:
     with pytest.raises(Refused, match="not in lowest terms"):
         read.term(["q", 1, -2])
     assert read.axis(["range", ONE, N]) == read.axis(AXIS)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "at", "because"),
+    [
+        (lambda s: s["x"], lambda s: s["x"], (0,), "the position of the step does not exist"),
+        (lambda s: exp(s["x"]), lambda s: exp(s["x"]), (1,), "the position of the step does not"),
+        (lambda s: softmax(s["v"])[1], lambda s: softmax(s["v"])[1], (0,), "the position of the"),
+        (lambda s: softmax(s["v"])[1], lambda s: softmax(s["v"])[1], (5,), "the position of the"),
+        (lambda s: s["x"] + 1, lambda s: s["x"] * 1, (0,), "differ outside the position"),
+        (lambda s: exp(s["x"]), lambda s: absolute(s["x"]), (0,), "differ outside the position"),
+        (lambda s: s["x"] + 1, lambda s: s["x"] + 1 + 1, (1,), "differ outside the position"),
+        (lambda s: s["x"] ** 2, lambda s: s["x"] ** 3, (0,), "differ outside the position"),
+        (lambda s: softmax(s["v"])[1], lambda s: softmax(s["v"])[2], (1,), "differ outside the"),
+        (lambda s: Sum(s["n"], lambda i: s["x"]), lambda s: Sum(2, lambda i: s["x"]), (0,),
+         "differ outside the position"),
+        (lambda s: derivative(s["x"], s["x"]), lambda s: derivative(s["y"], s["x"]), (0,),
+         "differ outside the position"),
+    ],
+)  # fmt: skip
+def test_a_step_changes_its_position_only(before: Any, after: Any, at: Any, because: str) -> None:
+    s = Scope("case")
+    n = s.dimension("n", least=1)
+    s.tensor("v", n)
+    s.scalar("x")
+    s.scalar("y")
+    s.assume("two", n >= 2)
+    assert because in verdict(certificate(s, before(s), after(s), "ring", at=at))
