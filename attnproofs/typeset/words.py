@@ -254,8 +254,8 @@ WORDS: dict[str, dict[str, str]] = {
             "steps."
         ),
         "ko": (
-            "attnproofs {version}이(가) 재검사를 마친 증명서 {theorems}개(총 {steps}단계)로부터 "
-            "작성했습니다."
+            "재검사를 마친 증명서 {theorems}개(총 {steps}단계)를 바탕으로 attnproofs {version}에서 "
+            "만들었습니다."
         ),
     },
     "how_to_read": {

@@ -16,7 +16,7 @@ REPAIRS = (
     (re.compile(r'<aside class="(sidebar-drawer)">'), r'<aside class="\1" aria-label="Site">'),
     (re.compile(r'<aside class="(toc-drawer[^"]*)">'), r'<aside class="\1" aria-label="Page">'),
     (re.compile(r'<aside class="footnote-list([^"]*)">'),
-     r'<aside class="footnote-list\1" role="group" aria-label="References">'),
+     r'<aside class="footnote-list\1" role="note" aria-label="References">'),
     (re.compile(r"<pre(?![^>]*tabindex)"), '<pre tabindex="0"'),
 )  # fmt: skip
 

@@ -146,15 +146,15 @@ def few_dimensions(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="score_gap_variance",
     chapter="scaling",
-    title={"en": "The gap between two scores", "ko": "두 스코어의 차이"},
+    title={"en": "The gap between two scores", "ko": "두 점수의 차이"},
     prose={
         "en": "Softmax sees differences of scores only. For one query and two independent keys "
         "the difference of the scaled scores has variance 2, whatever $d_k$ is, so its typical "
         "size is $\\sqrt2$ and the ratio of two weights is typically $e^{1.41}\\approx4$. Both "
         "scores share the query, and still their variances add.",
-        "ko": "소프트맥스는 스코어의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 "
-        "스코어의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\\sqrt2$이고 "
-        "두 가중치의 비는 흔히 $e^{1.41}\\approx4$입니다. 두 스코어가 쿼리를 공유하는데도 "
+        "ko": "소프트맥스는 점수의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 "
+        "점수의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\\sqrt2$이고 "
+        "두 가중치의 비는 흔히 $e^{1.41}\\approx4$입니다. 두 점수가 쿼리를 공유하는데도 "
         "분산은 그대로 더해집니다.",
     },
     parts=(
@@ -170,7 +170,7 @@ THEOREM = Theorem(
             cross,
             proof_cross,
             name="cross",
-            title={"en": "the two scores are uncorrelated", "ko": "두 스코어는 상관이 없다"},
+            title={"en": "the two scores are uncorrelated", "ko": "두 점수는 상관이 없다"},
             instance=few_dimensions,
         ),
     ),
@@ -178,7 +178,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "the variance is 1, as for one score",
-                "ko": "스코어 하나처럼 분산이 1이다",
+                "ko": "점수 하나처럼 분산이 1이다",
             },
             statement=one,
             attempt=attempt,
