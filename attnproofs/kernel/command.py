@@ -6,6 +6,7 @@ is not in the given files is looked for in the other certificates of their folde
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ def load(path: Path) -> Any:
 
 def main(arguments: list[str]) -> int:
     """Replay the named files; ``--json`` first gives JSON. Return the exit status."""
+    gc.disable()  # terms are tuples without cycles; the collector would only walk them again
     as_json = arguments[:1] == ["--json"]
     names = [Path(a) for a in (arguments[1:] if as_json else arguments)]
     replay = Replay()

@@ -602,6 +602,9 @@ def _contradictory(known: list[Poly], goal: Poly, everything: bool) -> bool:
         up = [r for r in rows if r.get(m, 0) > 0]
         down = [r for r in rows if r.get(m, 0) < 0]
         rest = [r for r in rows if m not in r]
+        if not up or not down:
+            rows = rest  # m can be as large or as small as needed: its inequalities say nothing
+            continue
         if len(up) * len(down) + len(rest) > _MOST_INEQUALITIES:
             return False
         seen = {frozenset(r.items()) for r in rest}

@@ -118,6 +118,7 @@ class _Checker:
         self.replay = replay
         self.statement = statement
         self.result = Proved(statement)
+        self._noted: Term | None = None
 
     def run(self, proof: Any) -> Proved:
         ctx = check_statement(self.statement)
@@ -320,8 +321,11 @@ class _Checker:
         self._notions(t)
 
     def _notions(self, t: Term) -> None:
-        for u in subterms(t):
-            self.result.axioms |= set(_NOTIONS.get(u[0], ()))
+        if t is self._noted:
+            return  # a step is noted once for its rule and once for each law, with the same line
+        self._noted = t
+        for notion in {u[0] for u in subterms(t)}:
+            self.result.axioms.update(_NOTIONS.get(notion, ()))
 
 
 def _index_values(values: Mapping[str, Term]) -> Any:
