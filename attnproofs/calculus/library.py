@@ -422,7 +422,8 @@ _rotation = define_recursive(
 
 def rotation(t: Ix | int, c: Real, s: Real) -> Array:
     """Return cosine and sine of t times an angle, whose cosine is `c` and whose sine is `s`."""
-    return _rotation(t, c, s)  # type: ignore[no-any-return]
+    rotated: Array = _rotation(t, c, s)
+    return rotated
 
 
 _rope = define(
@@ -448,7 +449,8 @@ _rope = define(
 
 def rope(t: Ix | int, q: Array, c: Array, s: Array) -> Array:
     """Return the pairs of `q` rotated t times, pair a by the angle of cosine c[a] and sine s[a]."""
-    return _rope(t, q.size(0), q, c, s)  # type: ignore[no-any-return]
+    rotated: Array = _rope(t, q.size(0), q, c, s)
+    return rotated
 
 
 def power(x: Real, k: Ix | int) -> Expr:

@@ -227,7 +227,7 @@ SESSION = Replay()
 
 
 def cited_statement(cited: Any) -> Statement:
-    """Return the statement of a theorem or of one of its parts, proved in this session."""
+    """Return the statement of a theorem or of one of its parts, proved in this process."""
     part = ""
     if isinstance(cited, tuple):
         cited, part = cited

@@ -13,7 +13,7 @@ become fresh dummies here, nothing is substituted by name, and sums are only eva
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -179,7 +179,7 @@ def _cases(e: Any) -> Term:
     earlier: list[ix.Cond] = []
     for value, when in e.args:
         conditions = [("not", c) for c in earlier]
-        if when != True:  # noqa: E712 (a SymPy truth value)
+        if when is not sympy.true:
             earlier.append(_cond(when))
             conditions.append(earlier[-1])
         if value == 0:
@@ -420,8 +420,11 @@ class _Small:
         if a[0] == "int":
             return self.index(a[1], bound, local)
         body = a[-1]
-        found: Callable[..., Any] = lambda *i: self.value(body, (*i, *bound), local)  # noqa: E731
-        return found
+
+        def entry(*i: Any) -> Any:
+            return self.value(body, (*i, *bound), local)
+
+        return entry
 
     def expectation(self, e: Any) -> Any:
         """Return E of a polynomial in random symbols: one symbol for each mixed moment."""

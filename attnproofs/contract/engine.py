@@ -215,7 +215,9 @@ class Session(Probe):
             text = f"raises {answer['error']}" + (
                 f": {answer['message']}" if answer["message"] else ""
             )
-            raise TargetFailed(Violation("raised", text), answer["error"])
+            raise TargetFailed(
+                Violation("raised", text), refused=answer["error"] == "NotImplementedError"
+            )
         if status == "hung":
             self.lost += 1
             raise TargetFailed(Violation("hung", f"gives no answer within {answer['seconds']:g} s"))
@@ -580,7 +582,7 @@ class Session(Probe):
         try:
             return entry.judge(self, case), False
         except TargetFailed as failure:
-            if failure.reason == "NotImplementedError":
+            if failure.refused:
                 return None, True
             return failure.violation, False
 

@@ -60,10 +60,16 @@ class _Outcome:
     probe: str
 
     @property
+    def heads(self) -> Array:
+        """The output, where the call gave one."""
+        assert self.out is not None
+        return self.out
+
+    @property
     def row(self) -> Array:
         """The first row of the first head."""
-        assert self.out is not None
-        return self.out[0, 0]  # type: ignore[no-any-return]
+        first: Array = self.heads[0, 0]
+        return first
 
 
 def _number(x: float) -> str:
@@ -378,7 +384,7 @@ class _Probes:
         value = "yes" if np.allclose(w, (0.75, 0.25, 0), atol=0.01) else OTHER
         if value == "yes" and not box.allowed_kind:
             box.allowed_kind = "additive"
-        return self.say("additive_mask", value, _weights(outcome.out[0, :, :3]), outcome)  # type: ignore[index]
+        return self.say("additive_mask", value, _weights(outcome.heads[0, :, :3]), outcome)
 
     def causal_alignment(self) -> None:
         """More keys than queries, more queries than keys, one query alone."""
@@ -587,7 +593,7 @@ class _Probes:
         if kept is None:
             return self.say("softcap", OTHER, outcome.error, outcome)
         value = "after-mask" if kept[0, -1] else "before-mask"
-        return self.say("softcap", value, _weights(outcome.out[0, :1, :cols]), outcome)  # type: ignore[index]
+        return self.say("softcap", value, _weights(outcome.heads[0, :1, :cols]), outcome)
 
     def softcap_formula(self) -> None:
         """Scores 2 and 0, cap 1."""

@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from attnproofs.contract import wire
 from attnproofs.contract.target import Target
@@ -136,17 +137,20 @@ class TargetProcess:
         return answer
 
 
-class _Link:
+class _Link(ABC):
     """One way to reach a target's process."""
 
+    @abstractmethod
     def __init__(self, target: Target) -> None:
-        raise NotImplementedError
+        """Start the process and connect to it."""
 
+    @abstractmethod
     def ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
-        raise NotImplementedError
+        """Send one request and return the answer, waiting at most `limit` seconds."""
 
+    @abstractmethod
     def close(self) -> None:
-        raise NotImplementedError
+        """End the process."""
 
 
 class _Inline(_Link):
@@ -167,7 +171,7 @@ class _Piped(_Link):
 
     pid: int
 
-    def _open(self, requests: BinaryIO, answers: BinaryIO) -> None:
+    def _open(self, requests: IO[bytes], answers: IO[bytes]) -> None:
         self.requests = requests
         self.answers = answers
         self.reader = _Reader(answers)
@@ -185,11 +189,13 @@ class _Piped(_Link):
             return {"status": "garbled"}
         return answer if isinstance(answer, dict) else {"status": "garbled"}
 
+    @abstractmethod
     def _ending(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """How the process ended."""
 
+    @abstractmethod
     def _kill(self) -> None:
-        raise NotImplementedError
+        """Stop the process without asking it."""
 
     def close(self) -> None:
         for stream in (self.requests, self.answers):
@@ -213,7 +219,7 @@ class _Spawned(_Piped):
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self._open(self.process.stdin, self.process.stdout)  # type: ignore[arg-type]
+        self._open(self.process.stdin, self.process.stdout)
 
     def _ending(self) -> dict[str, Any]:
         try:
@@ -293,7 +299,7 @@ def _ending(code: int) -> str:
 class _Reader:
     """Reads a pipe with a deadline: by select where pipes can be selected, else by a thread."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
         self.chunks: queue.Queue[bytes] | None = None
         self.rest = b""

@@ -7,6 +7,7 @@ function of the case, so that a counterexample can be shrunk without knowing how
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -63,11 +64,11 @@ BORDERS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128,
 class TargetFailed(Exception):
     """The target did not give arrays back; carries the violation that this is."""
 
-    def __init__(self, violation: Violation, reason: str = "") -> None:
+    def __init__(self, violation: Violation, *, refused: bool = False) -> None:
         super().__init__(violation.message)
         self.violation = violation
-        #: name of the target's own exception, if it raised one
-        self.reason = reason
+        #: the target says that it does not take such a call, so nothing is claimed of it
+        self.refused = refused
 
 
 @dataclass
@@ -140,7 +141,7 @@ class Make:
         return np.where(keep, bias, -np.inf).astype(dtype_named(self.dtype))
 
 
-class Probe:
+class Probe(ABC):
     """Calls the target and turns everything but arrays into a violation."""
 
     profile: Profile
@@ -148,21 +149,21 @@ class Probe:
     level: str
     variant: str = ""
 
+    @abstractmethod
     def outputs(self, case: Case, args: dict[str, Any] | None = None) -> list[Array]:
         """The arrays that a call returns; raises `TargetFailed`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def repeat(self, case: Case, times: int, *, to_the_end: bool = False) -> dict[str, Any]:
         """The same call `times` times."""
-        raise NotImplementedError
 
+    @abstractmethod
     def precision(self) -> PrecisionModel:
         """The precision model for the current data type."""
-        raise NotImplementedError
 
+    @abstractmethod
     def note(self, case: Case, ratio: float) -> None:
         """Remember an error in units of its allowance."""
-        raise NotImplementedError
 
 
 Cases = Callable[[Make], Iterable[Case]]

@@ -37,10 +37,10 @@ def text(report: Report, width: int = 100, *, verbose: bool = False) -> str:
 
     from rich.console import Console
 
-    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False)
+    written = StringIO()
+    console = Console(file=written, width=width, color_system=None, force_terminal=False)
     show(report, console, verbose=verbose)
-    written: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in written.splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines()) + "\n"
 
 
 def show(report: Report, console: Console, *, verbose: bool = False) -> None:

@@ -106,7 +106,8 @@ class Target:
                 ) from None
         if not callable(found):
             raise TargetError(f"{self.name} is a {type(found).__name__}, not a function")
-        return found  # type: ignore[no-any-return]
+        function: Callable[..., Any] = found
+        return function
 
     def source_lines(self) -> list[str]:
         """Python lines that bind the callable to the name ``attention``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ def head(raw: bytes) -> tuple[int, int]:
 HEAD_SIZE = _HEAD.size
 
 
-def receive(stream: BinaryIO, read: Callable[[int], bytes] | None = None) -> Any:
+def receive(stream: IO[bytes], read: Callable[[int], bytes] | None = None) -> Any:
     """Read one message from a stream; EOFError when it ends first."""
 
     def exactly(count: int) -> bytes:

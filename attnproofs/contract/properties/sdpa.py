@@ -1232,7 +1232,7 @@ def agrees_if_taken(probe: Probe, one: Case) -> Violation | None:
         return agrees(probe, one)
     except TargetFailed as failure:
         if failure.violation.kind == "raised":
-            raise TargetFailed(failure.violation, "NotImplementedError") from None
+            raise TargetFailed(failure.violation, refused=True) from None
         raise
 
 

@@ -567,7 +567,7 @@ def packs_if_taken(probe: Probe, one: Case) -> Violation | None:
         return packs(probe, one)
     except TargetFailed as failure:
         if failure.violation.kind == "raised":
-            raise TargetFailed(failure.violation, "NotImplementedError") from None
+            raise TargetFailed(failure.violation, refused=True) from None
         raise
 
 
