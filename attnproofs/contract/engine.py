@@ -526,7 +526,9 @@ class Session(Probe):
             margin = max(margin, self.margin)
         if not cases:
             if refused:
-                return replace(blank, reason="the target does not take such arrays")
+                return replace(
+                    blank, refused=refused, reason="the target raises NotImplementedError for it"
+                )
             if not self._kinds(entry):
                 return replace(blank, reason="in none of the data types that are tried")
             why = f"profile {self.profile.name} leaves this open"
@@ -534,11 +536,18 @@ class Session(Probe):
         if entry.id in self.failing:
             saved = self.failing[entry.id]
             self.dtype = saved.dtype
-            violation, _ = self.judge(entry, saved.case)
+            violation, unable = self.judge(entry, saved.case)
+            refused += unable
             if violation is not None:
                 found = replace(blank, status=VIOLATED, cases=cases, dtype=saved.dtype)
                 return self._explain(entry, found, saved.case, violation, causes)
-        held = replace(blank, status=HELD, cases=cases, margin=margin if margin >= 0 else None)
+        held = replace(
+            blank,
+            status=HELD,
+            cases=cases,
+            refused=refused,
+            margin=margin if margin >= 0 else None,
+        )
         if entry.oddity is not None:
             self.dtype = next(iter(cases))
             if oddity := entry.oddity(self, self.make(entry.id)):

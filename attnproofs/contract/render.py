@@ -136,7 +136,9 @@ def _names(findings: list[Finding], status: str) -> str:
         return "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
     if status == HELD:
         cases = sum(sum(f.cases.values()) for f in findings)
-        return f"on {cases} cases"
+        refused = sum(f.refused for f in findings)
+        more = f"; {refused} more refused with NotImplementedError" if refused else ""
+        return f"on {cases} cases{more}"
     if status == VIOLATED:
         causes = sum(not f.because_of for f in findings)
         return f"{causes} root cause{'s' * (causes != 1)}"
@@ -155,7 +157,7 @@ def _show_all(report: Report, console: Console, Table: Any, Text: Any) -> None:
             f.level,
             Text(f.status, _STYLE[f.status]),
             str(sum(f.cases.values()) or ""),
-            f.reason or f.sentence,
+            (f.reason or f.sentence) + (f" ({f.refused} more refused)" if f.refused else ""),
         )
     console.print(table)
 

@@ -33,6 +33,8 @@ class Finding:
         One of `STATUSES`.
     cases
         Cases that reached the judgement, by data type.
+    refused
+        Cases that the target refused with NotImplementedError: nothing is said of them.
     reason
         Why it is not claimed, not covered, equivalent or a known difference.
     dtype
@@ -52,6 +54,7 @@ class Finding:
     sentence: str
     status: str
     cases: dict[str, int] = field(default_factory=dict)
+    refused: int = 0
     reason: str = ""
     dtype: str = ""
     violation: Violation | None = None
@@ -71,7 +74,7 @@ class Finding:
             "status": self.status,
             "cases": dict(self.cases),
         }
-        for name in ("variant", "reason", "dtype", "because_of"):
+        for name in ("variant", "refused", "reason", "dtype", "because_of"):
             if getattr(self, name):
                 data[name] = getattr(self, name)
         if self.margin is not None:

@@ -28,6 +28,22 @@ def raises_for_five_keys(query, key, value):
     return right(query, key, value)
 
 
+def refuses_five_keys(query, key, value):
+    if key.shape[-2] == 5:
+        raise NotImplementedError("five")
+    return right(query, key, value)
+
+
+def refuses_masks(query, key, value, attn_mask=None):
+    if attn_mask is not None:
+        raise NotImplementedError("masks")
+    return right(query, key, value)
+
+
+def refuses_everything(query, key, value):
+    raise NotImplementedError("later")
+
+
 def hangs(query, key, value):
     while True:
         pass

@@ -16,6 +16,7 @@ import pytest
 import attnproofs
 from attnproofs.contract.api import audit
 from attnproofs.contract.known import read_known
+from attnproofs.contract.render import text
 from attnproofs.contract.store import Store
 from attnproofs.errors import InputError
 
@@ -257,3 +258,29 @@ def test_bfloat16_when_it_is_asked_for():
     report = audit("numpy-reference", level="sdpa", mode="quick", dtypes=["bfloat16"], only=FEW)
     assert report.verdict == "held"
     assert {d for f in report.held for d in f.cases} == {"bfloat16"}
+
+
+def test_refused_cases_are_counted_and_never_held():
+    report = quick(
+        "tests.contract.targets:refuses_five_keys", only=["every_key_counts", "accuracy"]
+    )
+    assert report.exit_status == 0
+    refused = sum(f.refused for f in report.held)
+    assert refused > 0
+    assert f"{refused} more refused with NotImplementedError" in text(report)
+    held = next(f for f in json.loads(report.json_text())["findings"] if f.get("refused"))
+    assert held["status"] == "held"
+
+
+def test_a_property_of_which_every_case_is_refused_is_not_claimed():
+    report = quick("tests.contract.targets:refuses_masks", only=["kept_set"])
+    (finding,) = [f for f in report.findings if f.property == "kept_set"]
+    assert (finding.status, finding.cases) == ("not claimed", {})
+    assert finding.refused > 0
+    assert finding.reason == "the target raises NotImplementedError for it"
+
+
+def test_a_target_that_refuses_everything_could_not_run():
+    report = quick("tests.contract.targets:refuses_everything")
+    assert report.exit_status == 2
+    assert not report.held
