@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-# -I: no user site, no environment, no current folder; the package's own folder is all we add
+# -I: no user site, no environment, no current folder; -S: nothing that is installed, and no code
+# that installed packages run at every start. The package's own folder is all we add
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from attnproofs.kernel.command import main; sys.exit(main(sys.argv[2:]))"
+    "from attnproofs.kernel.command import run; run(sys.argv[2:])"
 )
 
 
@@ -34,4 +35,4 @@ def command(files: tuple[Path, ...], *, as_json: bool) -> int:
 def arguments(given: list[str]) -> list[str]:
     """Return the command line that replays files in a clean interpreter."""
     root = str(Path(__file__).resolve().parents[2])
-    return [sys.executable, "-I", "-c", _PROGRAM, root, *given]
+    return [sys.executable, "-I", "-S", "-c", _PROGRAM, root, *given]

@@ -31,11 +31,12 @@ ZERO: Poly = ()
 ONE: Poly = (((), 1),)
 
 
-def _normal(terms: Iterable[tuple[tuple[Atom, ...], int]]) -> Poly:
+def normal(terms: Iterable[tuple[tuple[Atom, ...], int]]) -> Poly:
+    """Return the polynomial that is the sum of monomials (sorted atoms) with coefficients."""
     total: dict[tuple[Atom, ...], int] = {}
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
-    return tuple(sorted((m, c) for m, c in total.items() if c))
+    return tuple(sorted([(m, c) for m, c in total.items() if c]))
 
 
 def const(n: int) -> Poly:
@@ -57,12 +58,12 @@ def add(p: Poly, q: Poly) -> Poly:
     """Return ``p + q``."""
     if not p or not q:
         return p or q
-    return _normal([*p, *q])
+    return normal(p + q)
 
 
 def scale(c: int, p: Poly) -> Poly:
     """Return ``c * p``."""
-    return tuple((m, c * k) for m, k in p) if c else ZERO
+    return tuple([(m, c * k) for m, k in p]) if c else ZERO
 
 
 def sub(p: Poly, q: Poly) -> Poly:
@@ -71,7 +72,7 @@ def sub(p: Poly, q: Poly) -> Poly:
     >>> sub(add(var("i"), ONE), ONE) == var("i")
     True
     """
-    return add(p, scale(-1, q))
+    return normal(p + scale(-1, q)) if q else p
 
 
 def mul(p: Poly, q: Poly) -> Poly:
@@ -81,7 +82,7 @@ def mul(p: Poly, q: Poly) -> Poly:
     >>> mul(add(H, ONE), d) == add(mul(H, d), d)
     True
     """
-    return _normal((tuple(sorted(m + n)), a * b) for m, a in p for n, b in q)
+    return normal((tuple(sorted(m + n)), a * b) for m, a in p for n, b in q)
 
 
 def as_const(p: Poly) -> int | None:

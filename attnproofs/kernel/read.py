@@ -131,15 +131,14 @@ def index(x: Any) -> ix.Index:
 
 def poly(x: Any) -> ix.Poly:
     """Read an index polynomial and bring it to normal form."""
-    total: ix.Poly = ix.ZERO
+    terms = []
     for entry in sequence(x, "index"):
         pair = sequence(entry, "index")
         if len(pair) != 2:
             raise Refused("index: a monomial and its coefficient are expected")
-        coefficient = integer(pair[1], "index")
-        monomial = tuple(sorted(_atom(a) for a in sequence(pair[0], "index")))
-        total = ix.add(total, ((monomial, coefficient),) if coefficient else ix.ZERO)
-    return total
+        atoms = [_atom(a) for a in sequence(pair[0], "index")]
+        terms.append((tuple(sorted(atoms)), integer(pair[1], "index")))
+    return ix.normal(terms)
 
 
 def _atom(x: Any) -> ix.Atom:
@@ -468,7 +467,8 @@ def opened_names(x: Any) -> set[str]:
     mistaken for the bound index; the arguments of a step may mention those that are open there.
     """
     # most data mention none, and asking the text is much quicker than walking the lists
-    return _opened_names(x) if '"%' in json.dumps(x) else set()
+    text = repr(x)
+    return _opened_names(x) if "'%" in text or '"%' in text else set()
 
 
 def _opened_names(x: Any) -> set[str]:

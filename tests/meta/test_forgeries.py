@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def replay(*files: Path, code: str = _PROGRAM) -> subprocess.CompletedProcess[str]:
     """Run `attnproofs replay` as the command does: isolated, standard library and kernel only."""
     return subprocess.run(
-        [sys.executable, "-I", "-c", code, str(ROOT), *map(str, files)],
+        [sys.executable, "-I", "-S", "-c", code, str(ROOT), *map(str, files)],
         capture_output=True, text=True, timeout=120, check=False, encoding="utf-8",
     )  # fmt: skip
 

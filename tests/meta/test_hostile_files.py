@@ -13,12 +13,11 @@ import pytest
 
 from attnproofs.calculus import Scope, Sum, eq, span
 from attnproofs.calculus.proof import plain
-from attnproofs.cli.replay import _PROGRAM
+from attnproofs.cli.replay import arguments
 from attnproofs.kernel.statement import canonical, to_data
 from attnproofs.theorems import theorem
 from tests.meta.forge import certificate, replaced
 
-ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 3 * 2**30
 SECONDS = 30
 
@@ -33,7 +32,7 @@ def limited() -> None:
 
 def replay(*paths: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", "-c", _PROGRAM, str(ROOT), *map(str, paths)],
+        arguments([str(path) for path in paths]),
         capture_output=True, text=True, timeout=120, check=False, encoding="utf-8",
         preexec_fn=None if sys.platform == "win32" else limited,
     )  # fmt: skip
@@ -221,3 +220,15 @@ def test_a_costly_certificate_ends_in_bounded_time_and_memory(
     said = found.stdout + found.stderr
     assert found.returncode == 1, said[-2000:]
     assert "Traceback" not in said
+
+
+def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "softmax_sum.json"
+    file.write_text(canonical(good()), "utf-8")
+    process = subprocess.Popen(
+        arguments(["--json", *[str(file)] * 2000]), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 2
