@@ -35,7 +35,7 @@ _ALL = list(everything())
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="*", help="pattern of names, such as sdpa:tiles*")
+    parser.add_argument("--only", nargs="*", default=["*"], help="patterns, such as sdpa:tiles*")
     parser.add_argument("--level")
     parser.add_argument("--mode", default="default")
     parser.add_argument("--seeds", type=int, default=1)
@@ -45,7 +45,8 @@ def main():
         (number, seed, options.mode)
         for seed in range(options.seeds)
         for number, (name, level, _) in enumerate(_ALL)
-        if fnmatch.fnmatchcase(name, options.only) and options.level in (None, level)
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.only)
+        and options.level in (None, level)
     ]
     accused = held = 0
     seconds = []

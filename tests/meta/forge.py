@@ -5,13 +5,16 @@ A change is *refused*, or what is accepted is one of two things: another proof o
 which whoever pinned the first one sees. Either is then confirmed by numbers, by code that
 shares nothing with the kernel: all lines of the proof must agree.
 
-``python -m tests.meta.forge [THEOREM ...]`` makes every change to every field and counts; the tests
-take a sample.
+``python -m tests.meta.forge [THEOREM ...]`` makes every change to every field and counts (a million
+for the whole catalogue); with ``--once`` each field is changed in turn, in one way chosen by
+``--seed``. The tests take a sample.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import multiprocessing
 import random
 import sys
 from collections import Counter
@@ -185,6 +188,16 @@ def every_change(part: dict[str, Any]) -> Iterator[Change]:
             yield Change("/".join(map(str, path)), what, replaced(part, path, new))
 
 
+def each_field(part: dict[str, Any], seed: int) -> Iterator[Change]:
+    """Yield one change of every field."""
+    known = texts(part)
+    for path, value in nodes(part):
+        rng = random.Random(f"{seed} {path}")
+        others = rng.sample(known, min(2, len(known))) if isinstance(value, str) else []
+        what, new = rng.choice(list(alternatives(value, others)))
+        yield Change("/".join(map(str, path)), what, replaced(part, path, new))
+
+
 def sample(parts: list[dict[str, Any]], seed: str) -> Iterator[tuple[int, Change]]:
     """Yield one change for every kind of field that occurs in the parts, with the part's number."""
     rng = random.Random(seed)
@@ -269,28 +282,49 @@ def _lines(statement: Statement, instance: ev.Instance, chain: Any, where: str) 
             before = after
 
 
-def main(names: tuple[str, ...]) -> int:
-    """Make every change to the named theorems' certificates (all, when none is named)."""
-    ids = {t.id for t in (map(theorem, names) if names else select(()))}
-    total: Counter[str] = Counter()
+def examine(job: tuple[int, int | None]) -> tuple[str, Counter[str], list[str]]:
+    """Make all changes to one part (with a seed: one to every field)."""
+    number, seed = job
+    o = originals()[number]
+    counts: Counter[str] = Counter()
     wrong = []
-    for o in originals():
-        if o.id not in ids:
-            continue
-        counts: Counter[str] = Counter()
-        for change in every_change(o.data):
-            try:
-                counts[judge(o, change)] += 1
-            except Wrong as error:
-                counts["WRONG"] += 1
-                wrong.append(str(error))
-        total += counts
-        name = o.data["statement"]["name"]
-        print(f"{name}: {', '.join(f'{n} {k}' for k, n in sorted(counts.items()))}", flush=True)
-    print(f"all: {', '.join(f'{n} {k}' for k, n in sorted(total.items()))}")
+    for change in every_change(o.data) if seed is None else each_field(o.data, seed):
+        try:
+            counts[judge(o, change)] += 1
+        except Wrong as error:
+            counts["WRONG"] += 1
+            wrong.append(str(error))
+    return o.data["statement"]["name"], counts, wrong
+
+
+def main() -> int:
+    """Change the named theorems' certificates (all, when none is named), and count."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("theorems", nargs="*")
+    parser.add_argument("--once", action="store_true", help="one change of every field")
+    parser.add_argument("--seed", type=int, default=0, help="which change, with --once")
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    ids = {t.id for t in (map(theorem, given.theorems) if given.theorems else select(()))}
+    seed = given.seed if given.once else None
+    jobs = [(number, seed) for number, o in enumerate(originals()) if o.id in ids]
+    replayed()  # once, before the processes part
+    total: Counter[str] = Counter()
+    wrong: list[str] = []
+    with multiprocessing.get_context("fork").Pool(given.jobs) as pool:
+        for name, counts, found in pool.imap(examine, jobs):
+            total += counts
+            wrong += found
+            print(f"{name}: {_counted(counts)}", flush=True)
+    how = f"one change of every field, seed {seed}" if given.once else "every change"
+    print(f"{len(jobs)} proofs, {how}: {_counted(total)}")
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 
 
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{n} {k}" for k, n in sorted(counts.items()))
+
+
 if __name__ == "__main__":
-    sys.exit(main(tuple(sys.argv[1:])))
+    sys.exit(main())
