@@ -9,7 +9,6 @@ blocks, which bounds the memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from math import frexp, inf
 from typing import Any
@@ -26,15 +25,18 @@ from attnproofs.reference.problem import Head
 _BLOCK = 512  # rows handled together
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Work at `bits` bits and put the old precision back."""
-    old = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = old
+class precision:
+    """Work at `bits` bits inside a `with`, and put the old precision back."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+
+    def __enter__(self) -> None:
+        self._old = ctx.prec
+        ctx.prec = self._bits
+
+    def __exit__(self, *_: object) -> None:
+        ctx.prec = self._old
 
 
 def matrix(x: Exact) -> arb_mat:
@@ -271,19 +273,17 @@ class Solution:
 
     def _sums(self, W: arb_mat) -> list[arb]:
         """Sums of the rows."""
-        sums: list[arb] = (W * arb_mat(self.head.S, 1, [1] * self.head.S)).entries()
+        S = self.head.S
+        sums: list[arb] = (W * arb_mat(S, 1, [1] * S)).entries()
         return sums
 
     def output(self) -> Balls:
         """Outputs, row by row."""
         values: list[arb] = []
-        one = arb(1)
-        with_ones = [[*row, one] for row in matrix(self.head.v).tolist()]  # sums come along
-        columns = self.head.v.shape[1] + 1
-        v = arb_mat(self.head.S, columns, [x for row in with_ones for x in row])
+        v = matrix(self.head.v)
         with precision(self._bits):
             for W, _ in self._parts:
-                for *row, Z in (W * v).tolist():
+                for row, Z in zip((W * v).tolist(), self._sums(W)):
                     values += [x / Z for x in row] if Z > 0 else row
         return ArbBalls(values, self._floor)
 

@@ -6,7 +6,9 @@ At 50 digits: the pure-Python core and the flint backend against `mpmath` matric
 straightforward hand-written `arb_mat` version that ends with the same thing, midpoints and radii
 as floats. Processor time of one thread, the smallest of several runs taken in turn. Then
 growth with T, and one call at T = 1024, d = 64 on flint in a process of its own with its peak
-memory. The exit status is 1 if a stated ratio is not met.
+memory. The exit status is 1 if a stated ratio is not met; the one against `arb_mat` is asked for
+from T = 32 on, since below that the reading of the arguments (masks, shapes, formats), which a line
+written by hand leaves out, is most of the time.
 """
 
 from __future__ import annotations
@@ -121,11 +123,11 @@ def main() -> int:
             f"{slow / flint:12.1f} {slow / python:13.1f} {flint / hand:10.2f}",
             flush=True,
         )
-        if T == 256:
-            if slow / flint < MPMATH_OVER_FLINT or slow / python < MPMATH_OVER_PYTHON:
-                failed.append("against mpmath matrices at T = 256")
-            if flint / hand > HAND_LIMIT:
-                failed.append("against hand-written arb_mat at T = 256")
+        if T >= 32 and flint / hand > HAND_LIMIT:
+            failed.append(f"against hand-written arb_mat at T = {T}")
+        beaten = slow / flint >= MPMATH_OVER_FLINT and slow / python >= MPMATH_OVER_PYTHON
+        if T == 256 and not beaten:
+            failed.append("against mpmath matrices at T = 256")
     if not args.quick:
         for name, n in (("flint", 0), ("python", 1)):
             power = math.log2(times[256][n] / times[64][n]) / 2

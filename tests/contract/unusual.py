@@ -292,10 +292,11 @@ def query_by_query(q, k, v, bias, scale):
         plain(q[..., i : i + 1, :], k, v, bias[..., i : i + 1, :], scale)
         for i in range(q.shape[-2])
     ]
-    empty = np.zeros((*q.shape[:-2], 0, v.shape[-1]), dtype=q.dtype)
-    out = np.concatenate([empty, *(o for o, _ in rows)], axis=-2)
-    return out, np.concatenate([empty[..., 0], *(lse for _, lse in rows)], axis=-1) if rows else (
-        np.zeros(q.shape[:-1], dtype=q.dtype)
+    no_output = np.zeros((*q.shape[:-2], 0, v.shape[-1]), dtype=q.dtype)
+    no_sums = np.zeros((*q.shape[:-2], 0), dtype=q.dtype)
+    return (
+        np.concatenate([no_output, *(o for o, _ in rows)], axis=-2),
+        np.concatenate([no_sums, *(lse for _, lse in rows)], axis=-1),
     )
 
 
