@@ -290,12 +290,6 @@ class Printer:
             to.row(*text), ADD, tall=any(p.tall for p in parts), minus_first=parts[0].negative
         )
 
-    def _summand(self, t: Term, scope: tuple[str, ...]) -> Piece:
-        piece = self._term(t, scope)
-        if piece.negative and piece.precedence < MULTIPLY:
-            return piece._replace(text=self.wrapped(piece._replace(negative=False), MULTIPLY))
-        return piece
-
     def _term(self, t: Term, scope: tuple[str, ...]) -> Piece:
         to = self.to
         match t[0]:
@@ -354,7 +348,7 @@ class Printer:
     def _addition(self, terms: Sequence[Term], scope: tuple[str, ...]) -> Piece:
         pieces = []
         for t in _flattened("add", terms):
-            piece = self._summand(t, scope)
+            piece = self._term(t, scope)
             if piece.precedence < ADD or piece.minus_first:
                 piece = Piece(self.wrapped(piece, MULTIPLY), tall=piece.tall)
             # a sum that ends one summand reads to the end of its product only, so it may stand
@@ -392,8 +386,9 @@ class Printer:
             pieces.append(self._fraction(above, below, scope))
         if len(pieces) == 1:
             only = pieces[0]
-            if negative and only.negative:
-                return Piece(self.wrapped(only, MULTIPLY), MULTIPLY, negative=True)
+            if negative and (only.negative or only.precedence < MULTIPLY):
+                text = self.wrapped(only, MULTIPLY)
+                return Piece(text, MULTIPLY, tall=only.tall, negative=True)
             return only._replace(negative=negative or only.negative)
         texts = [
             self.wrapped(piece, MULTIPLY, last=position == len(pieces) - 1)

@@ -183,7 +183,10 @@ class Random:
                 return ("ind", self.condition(kinds))
 
     def term(self, depth, kinds=()):
-        every = "leaf add add mul mul mul minus inv inv pow exp log sqrt abs sum sum E D app"
+        every = (
+            "leaf add add mul mul mul minus negative negative inv inv pow exp log sqrt abs "
+            "sum sum E D app"
+        )
         kind = self.pick(every.split())
         if depth == 0 or kind == "leaf":
             return self.leaf(kinds)
@@ -196,6 +199,9 @@ class Random:
                 return (kind, *(sub() for _ in range(self.random.randint(2, 3))))
             case "minus":
                 return tm.minus(sub(), sub())
+            case "negative":
+                factor = self.pick([-1, -1, Fraction(-2, 3)])
+                return ("mul", tm.rational(factor), sub())
             case "pow":
                 return ("pow", sub(), self.random.randint(0, 3))
             case "sum":
@@ -271,6 +277,11 @@ I, J, B0 = ix.var("i"), ix.var("j"), ix.atom(("b", 0))
             tm.minus(("sym", "x"), ("add", ("sym", "beta"), tm.rational(1))),
             r"x - (\beta + 1)",
             "x - (β + 1)",
+        ),
+        (
+            tm.negative(tm.minus(("sym", "x"), ("sym", "beta"))),
+            r"-(x - \beta)",
+            "-(x - β)",
         ),
         (("pow", tm.rational(-2), 2), "(-2)^{2}", "(-2)²"),
         (("ind", ix.ge(ix.sub(I, J), ix.ONE)), "[j < i]", "[j < i]"),
