@@ -321,13 +321,8 @@ def check_statement(statement: Statement) -> Context:
     for definition in statement.definitions:
         _check_definition(definition, tuple(earlier))
         earlier.append(definition)
+    _check_declared(statement)
     ctx = Context.root(statement)
-    known: set[str] = {d.name for d in statement.declared if d.kind == "dimension"}
-    for d in statement.declared:
-        for k, axis in enumerate(d.axes):
-            _check_declared_axis(statement, d, axis, known, k)
-        if d.kind == "index":
-            known.add(d.name)
     for group in statement.independent:
         for name in group:
             _declared(ctx, name, ("family",))
@@ -352,12 +347,24 @@ def _check_names(statement: Statement) -> None:
         raise Refused("a hypothesis quantifies over a declared name")
 
 
+def _check_declared(statement: Statement) -> None:
+    known: set[str] = {d.name for d in statement.declared if d.kind == "dimension"}
+    for d in statement.declared:
+        for axis in d.axes:
+            _check_declared_axis(statement, d, axis, known, arguments=0)
+        if d.codomain is not None:
+            _check_declared_axis(statement, d, d.codomain, known, arguments=len(d.axes))
+        if d.kind == "index":
+            known.add(d.name)
+
+
 def _check_declared_axis(
-    statement: Statement, d: Declared, axis: ix.Axis, known: set[str], _position: int
+    statement: Statement, d: Declared, axis: ix.Axis, known: set[str], *, arguments: int
 ) -> None:
+    """Refuse an axis (or codomain) that mentions anything but `known` and its own arguments."""
     if axis[0] == "prod":
         for part in axis[1:]:
-            _check_declared_axis(statement, d, part, known, _position)
+            _check_declared_axis(statement, d, part, known, arguments=arguments)
         return
     for bound in axis[1:]:
         for a in ix.atoms(bound):
@@ -367,6 +374,8 @@ def _check_declared_axis(
                     raise Refused(f"the axes of {d.name} mention {a[1]}, which is not declared")
             elif a[0] == "v" and a[1] not in known:
                 raise Refused(f"the axes of {d.name} mention {a[1]}, which is not declared before")
+            elif a[0] == "b" and a[1] >= arguments:
+                raise Refused(f"the axes of {d.name} mention an index bound outside them")
 
 
 def _check_hypothesis(ctx: Context, name: str) -> None:
@@ -374,6 +383,10 @@ def _check_hypothesis(ctx: Context, name: str) -> None:
     if (h.relation is None) == (h.condition is None):
         raise Refused(f"hypothesis {h.name} needs a relation or a condition, and not both")
     inner = quantified(ctx, h.forall, h.conditions)
+    for _, axis in h.forall:
+        _check_axis(inner, axis)
+    for c in (*h.conditions, *([] if h.condition is None else [h.condition])):
+        _check_cond(inner, c)
     if h.condition is not None:
         return
     if h.relation not in ("=", "<=", "<") or h.lhs is None or h.rhs is None:
@@ -449,6 +462,7 @@ def _check_definition(d: Definition, earlier: tuple[Definition, ...]) -> None:
             Claim("=", body, body),
             definitions=known,
         )
+        _check_declared(statement)
         if any(u[0] == "D" for u in subterms(body)):
             raise Refused(f"{d.name}: a derivative may not stand in a definition")
         check(Context.root(statement), body, obligations=d.recursion is not None)

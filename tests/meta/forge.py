@@ -237,14 +237,18 @@ def judge(original: Original, change: Change) -> str:
     except Exception as error:
         raise Wrong(f"{original.id}: {change.where} {change.what}: {error!r}") from error
     where = f"{original.id}: {change.where} {change.what}"
-    if digest == original.digest:
-        confirm(proved.statement, change.part["proof"], original.made_from, where)
-        return ANOTHER_PROOF
+    same = digest == original.digest
     try:
         confirm(proved.statement, change.part["proof"], original.made_from, where)
     except ev.NoInstance:
+        if same:
+            raise Wrong(f"{where}: no instance of the original") from None
         return UNREACHED
-    return ANOTHER_STATEMENT
+    except Wrong:
+        raise
+    except Exception as error:
+        raise Wrong(f"{where}: accepted, and no value can be given to it: {error!r}") from error
+    return ANOTHER_PROOF if same else ANOTHER_STATEMENT
 
 
 def confirm(statement: Statement, proof: Any, part: Part, where: str, seeds: int = 2) -> None:
