@@ -287,6 +287,13 @@ def definition(**changes: Any) -> dict[str, Any]:
          "the axes of z mention m, which is not declared before"),
         (declared(kind="tensor", axes=[["range", ONE, [[[["f", "g", [N]]], 1]]]]),
          "the axes of z mention g, which is not declared"),
+        (declared(kind="tensor", axes=[["range", ONE, [[[["b", 0]], 1]]]]),
+         "the axes of z mention an index bound outside them"),
+        (declared(kind="function", axes=[["range", ONE, N]], codomain=UNKNOWN),
+         "the axes of z mention m, which is not declared before"),
+        (declared(kind="function", axes=[["range", ONE, N]],
+                  codomain=["range", ONE, [[[["b", 1]], 1]]]),
+         "the axes of z mention an index bound outside them"),
         (declared(least=0), "'least' is 0 or 1, and 1 unless a dimension is declared"),
         (declared(kind="dimension", least=2), "'least' is 0 or 1"),
         (declared(order=1), "only a random family has moments and independence"),
@@ -322,7 +329,10 @@ def test_a_wrong_declaration_is_refused(more: dict[str, Any], because: str) -> N
           "body": ["app", "f", [["int", [[[["v", "k"]], 1], [[], 1]]]], []]},
          "f may be used at the stage before only"),
         ({"params": [["int", "k", 0]], "recursion": "k", "body": Q1,
-          "base": ["app", "f", [["int", []]], []]}, "f"),
+          "base": ["app", "f", [["int", []]], []]}, "f is not a defined symbol"),
+        ({"params": [["tensor", "t", [UNKNOWN]]]},
+         "the axes of t mention m, which is not declared before"),
+        ({"indices": [["i", UNKNOWN]]}, "the axes of i mention m, which is not declared before"),
         ({"params": [["int", "k", 2]]}, "not a parameter of a definition"),
     ],
 )  # fmt: skip
@@ -330,6 +340,33 @@ def test_a_wrong_definition_is_refused(changes: dict[str, Any], because: str) ->
     made, statement = plain_case()
     statement["definitions"].append(definition(**changes))
     assert because in verdict(made)
+
+
+def index_functions(lhs: Any) -> str:
+    """Claim ``lhs = lhs`` where f takes an index 1..n to one, and p is a condition on one."""
+    made, statement = plain_case()
+    axis = ["range", ONE, N]
+    statement["declared"] += [
+        declared(kind="function", name="f", axes=[axis], codomain=axis),
+        declared(kind="predicate", name="p", axes=[axis]),
+    ]
+    statement["claim"] |= {"lhs": lhs, "rhs": lhs}
+    made["parts"][0]["proof"] = {"kind": "chain", "start": lhs, "steps": []}
+    return verdict(made)
+
+
+def test_index_functions_and_predicates_take_the_indices_they_are_declared_on() -> None:
+    def f(*arguments: Any) -> Any:
+        return ["ent", "x", [[[[["f", "f", list(arguments)]], 1]]]]
+
+    def p(*arguments: Any) -> Any:
+        return ["ind", ["pred", "p", list(arguments)]]
+
+    assert index_functions(f(ONE)) == index_functions(p(ONE)) == ""
+    assert "f takes 1 indices, not 2" in index_functions(f(ONE, ONE))
+    assert "p takes 1 indices, not 2" in index_functions(p(ONE, ONE))
+    assert "an argument of f is out of range: cannot show 1 <= 0" in index_functions(f([]))
+    assert "an index of p is out of range: cannot show 1 <= 0" in index_functions(p([]))
 
 
 def test_a_recursion_that_goes_down_is_accepted() -> None:
@@ -352,6 +389,10 @@ def test_a_recursion_that_goes_down_is_accepted() -> None:
         ({"forall": [["x", ["range", ONE, N]]]}, "a hypothesis quantifies over a declared name"),
         ({"forall": []}, "a is not declared"),
         ({"forall": [["a", ["range", [], N]]]}, "out of range"),
+        ({"forall": [["a", UNKNOWN]]}, "m is not declared"),
+        ({"conditions": [["ge", [[[["v", "m"]], 1]]]]}, "m is not declared"),
+        ({"relation": None, "lhs": None, "rhs": None, "condition": ["ge", [[[["v", "m"]], 1]]]},
+         "m is not declared"),
         ({"forall": ["a"]}, "hypothesis: a list is expected"),
         ({"forall": [["a"]]}, "a name and its axis are expected"),
     ],
@@ -381,7 +422,7 @@ def test_only_families_are_independent() -> None:
         ({"row": "i"}, "a field is given that this relation does not have"),
         ({"axes": [["range", ONE, ONE]]}, "a field is given that this relation does not have"),
         ({"relation": "shape"}, "a shape has one term"),
-        ({"rhs": None}, "not a relation: '='"),
+        ({"rhs": None}, "= needs two terms"),
         ({"rhs": ["ent", "x", [[]]]}, "an index of x is out of range"),
     ],
 )
