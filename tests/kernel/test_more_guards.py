@@ -54,6 +54,16 @@ def test_an_equality_rule_proves_no_inequality(name: str) -> None:
     assert f"{step['rule']} proves an equality, not <=" in verdict(made)
 
 
+def test_a_number_that_nobody_could_write_out_is_not_computed() -> None:
+    s = Scope("case")
+    x = s.scalar("x")
+    tower = ((x * 0 + 3) ** 64) ** 64
+    assert verdict(certificate(s, tower, tower + 0, "ring")) == ""
+    taller = tower**64
+    found = verdict(certificate(s, taller, taller + 0, "ring"))
+    assert "a number in the expression is too large to write out" in found
+
+
 def test_an_index_step_keeps_the_form_of_the_term() -> None:
     s = Scope("case")
     n = s.dimension("n")

@@ -21,6 +21,7 @@ from attnproofs.calculus import (
     eq,
     exp,
     expect,
+    flattened,
     ind,
     le,
     log,
@@ -285,6 +286,13 @@ def a_range_is_cut_before_its_start() -> dict[str, Any]:
     s, n, _ = vector()
     halves = Sum(span(1, -1), lambda i: 1) + Sum(span(0, n), lambda i: 1)
     return certificate(s, Sum(n, lambda i: 1), halves, "sum_split", {"cut": ix.const(-1)})
+
+
+@refused("sum_split: a flattened axis is not cut")
+def a_flattened_axis_is_cut() -> dict[str, Any]:
+    s, n, _ = vector()
+    pairs = Sum(flattened(n, n), lambda p: 1)
+    return certificate(s, pairs, pairs + 0, "sum_split", {"cut": n.index})
 
 
 @refused("sum_split: the next line is not the sum over both parts")
@@ -956,6 +964,13 @@ def the_root_of_a_square_of_anything() -> dict[str, Any]:
     s = Scope("case")
     x = s.scalar("x")
     return certificate(s, sqrt(x * x), x, "sqrt_square")
+
+
+@refused("sqrt_square: there is no square root at the position")
+def the_root_of_a_square_under_another_function() -> dict[str, Any]:
+    s = Scope("case")
+    x = s.scalar("x")
+    return certificate(s, exp(exp(x) * exp(x)), exp(x), "sqrt_square")
 
 
 @refused("sqrt_square: the argument is not the square")
