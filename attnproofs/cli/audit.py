@@ -139,19 +139,21 @@ def _progress(
 
 
 def _list(console: Any) -> int:
-    """Print every property."""
+    """Print every property, a table for each level."""
     from rich.table import Table
+    from rich.text import Text
 
     from attnproofs.contract.properties import properties_of
     from attnproofs.contract.property import LEVELS
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("level", "property", "theorem"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("sentence", overflow="fold")
     for level in LEVELS:
+        console.print(Text(f"level {level}", "bold"))
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column("property", no_wrap=True)
+        table.add_column("sentence", overflow="fold")
         for p in properties_of(level):
             if p.level == level:
-                table.add_row(level, p.id, p.theorem, p.sentence)
-    console.print(table)
+                table.add_row(f"  {p.id}", Text(f"{p.sentence} ({p.theorem})"))
+        console.print(table)
+        console.print()
     return 0

@@ -60,7 +60,7 @@ def diff(first: str, second: str) -> None:
             console.print(Text(f"{change.question}: {change.text}", "bold"))
             console.print(Text(f"  {one.name}: {change.before}: {change.before_means}"))
             console.print(Text(f"  {two.name}: {change.after}: {change.after_means}"))
-            console.print(Text(f"  -> {change.advice}"), soft_wrap=True)
+            console.print(Text(f"  -> {change.advice}"))
             console.print()
     if same := [change for change in found if not change.needed]:
         console.print(Text("different, but calls stay as they are:", "bold"))

@@ -35,7 +35,8 @@ def command(
     """Prove theorems: of the catalogue by id or chapter, your own by file. Without names, all.
 
     Each proof is replayed by the kernel; SymPy and exact numbers give a second and a third opinion
-    on every line; each false neighbour is refused and refuted.
+    on every line; each false neighbour is refused and refuted. The columns say on how many lines
+    they agree, and how many neighbours were refused.
 
     Exit status: 0 all proved, 1 something is refused, 2 could not run.
     """
@@ -125,9 +126,9 @@ def show(results: list[Result]) -> None:
             "status",
             "lines",
             "steps",
-            "SymPy agrees",
-            "numbers agree",
-            "false neighbours refused",
+            "SymPy",
+            "numbers",
+            "neighbours",
             "time",
         ),
         rows,

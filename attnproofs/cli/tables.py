@@ -31,6 +31,21 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(line.rstrip())
 
 
+def print_hanging(line: str, indent: str) -> None:
+    """Print a line, on a terminal broken between words with what follows set further in."""
+    import sys
+
+    if not sys.stdout.isatty():
+        click.echo(indent + line)
+        return
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    more = indent + "    "
+    click.echo(textwrap.fill(line, width, initial_indent=indent, subsequent_indent=more))
+
+
 def _ruled(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich import box
     from rich.console import Console
@@ -38,8 +53,8 @@ def _ruled(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for h in headers:
-        table.add_column(h, overflow="fold")
+    for number, h in enumerate(headers):
+        table.add_column(h, overflow="fold", no_wrap=number == 0)  # a name stays in one piece
     for row in rows:
         table.add_row(*(Text(str(cell), style=_COLOURS.get(str(cell), "")) for cell in row))
     Console().print(table)

@@ -148,7 +148,7 @@ def _show(report: dict[str, Any]) -> None:
     from attnproofs.cli.tables import print_table
 
     print_table(
-        ("theorem", "status", "steps", "SymPy agrees", "numbers agree", "false neighbours"),
+        ("theorem", "status", "steps", "SymPy", "numbers", "neighbours"),
         [(p["id"], p["status"], str(p["steps"]), str(p["sympy"].get("agrees", 0)),
           str(p["numbers"]["agrees"]), str(len(p["false_neighbours"]))) for p in report["proofs"]],
     )  # fmt: skip

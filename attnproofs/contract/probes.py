@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,8 @@ class _Box:
                 out = self.function(*(a.copy() for a in arrays), **options)
         except Exception as error:  # whatever the target raises is an answer
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            return _Outcome(None, f"{type(error).__name__}: {reason[:160]}", probe)
+            reason = shorten(reason, 160, placeholder=" ...")
+            return _Outcome(None, f"{type(error).__name__}: {reason}", probe)
         out = np.asarray(out[0] if isinstance(out, (tuple, list)) else out)
         if out.ndim != self.axes:
             return _Outcome(None, f"an output with {out.ndim} axes", probe)

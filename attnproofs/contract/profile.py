@@ -379,7 +379,7 @@ def profile_text(profile: str) -> str:
         close = get_close_matches(profile, names, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
-            f"no profile {profile!r}; {hint}Profiles: {', '.join(names)}, or a path ending in .toml"
+            f"no profile {profile!r}; {hint}there are {', '.join(names)}, or a path ending in .toml"
         )
     return (files("attnproofs.contract") / "profiles" / f"{profile}.toml").read_text("utf-8")
 

@@ -181,8 +181,8 @@ def find(text: str, level: str = "", *, arrays: str = "", device: str = "") -> T
         names = adapter_names()
         if text not in names:
             raise TargetError(
-                f"no adapter is called {text!r}; {_suggest(text, names)}. "
-                "A function of your own is path/file.py:callable or package.module:callable"
+                f"no adapter is called {text!r}; {_suggest(text, names)} "
+                "(a function of your own is path/file.py:callable or package.module:callable)"
             )
         return Target(text, "adapter", text, level)
     if not left or not right or not all(part.isidentifier() for part in right.split(".")):
