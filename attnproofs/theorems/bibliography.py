@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 
 class Reference(TypedDict):
-    """One entry: who, what, when, where."""
+    """One entry: who, what, when, where. A period is printed after the authors and the title."""
 
     authors: str
     title: str
@@ -34,14 +35,14 @@ BIBLIOGRAPHY: dict[str, Reference] = {
     "bahdanau2014": _arxiv(
         "D. Bahdanau, K. Cho, Y. Bengio",
         "Neural Machine Translation by Jointly Learning to Align and Translate",
-        2014, "1409.0473", "ICLR 2015",
+        2015, "1409.0473", "ICLR",
     ),
     "bienayme1853": {
         "authors": "I.-J. Bienaymé",
         "title": "Considérations à l'appui de la découverte de Laplace sur la loi de probabilité "
         "dans la méthode des moindres carrés",
         "year": 1853,
-        "venue": "Comptes rendus de l'Académie des sciences 37, 309-324",
+        "venue": "Comptes rendus de l'Académie des sciences 37, 309–324",
         "url": "https://gallica.bnf.fr/ark:/12148/bpt6k2994c",
     },
     "blanchard2021": _arxiv(
@@ -61,7 +62,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         "title": "Probabilistic Interpretation of Feedforward Classification Network Outputs, "
         "with Relationships to Statistical Pattern Recognition",
         "year": 1990,
-        "venue": "Neurocomputing, NATO ASI Series 68, 227-236",
+        "venue": "Neurocomputing, NATO ASI Series 68, 227–236",
         "url": "https://doi.org/10.1007/978-3-642-76153-9_28",
     },
     "child2019": _arxiv(
@@ -84,7 +85,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
     "dao2023": _arxiv(
         "T. Dao",
         "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning",
-        2023, "2307.08691", "ICLR 2024",
+        2024, "2307.08691", "ICLR",
     ),
     "deepseek2024": _arxiv(
         "DeepSeek-AI",
@@ -92,7 +93,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         2024, "2405.04434",
     ),
     "elhage2021": {
-        "authors": "N. Elhage, N. Nanda, C. Olsson, T. Henighan, N. Joseph, B. Mann, et al.",
+        "authors": "N. Elhage, N. Nanda, C. Olsson, T. Henighan, N. Joseph, B. Mann, et al",
         "title": "A Mathematical Framework for Transformer Circuits",
         "year": 2021,
         "venue": "Transformer Circuits Thread",
@@ -102,15 +103,8 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         "authors": "X. Glorot, Y. Bengio",
         "title": "Understanding the difficulty of training deep feedforward neural networks",
         "year": 2010,
-        "venue": "AISTATS, PMLR 9, 249-256",
+        "venue": "AISTATS, PMLR 9, 249–256",
         "url": "https://proceedings.mlr.press/v9/glorot10a.html",
-    },
-    "grant2024": {
-        "authors": "G. Sanderson (3Blue1Brown)",
-        "title": "Attention in transformers, visually explained (Deep learning, chapter 6)",
-        "year": 2024,
-        "venue": "video",
-        "url": "https://www.3blue1brown.com/lessons/attention",
     },
     "guo2017": _arxiv(
         "C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger",
@@ -125,7 +119,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         "url": "https://doi.org/10.1137/1.9780898718027",
     },
     "jiang2023": _arxiv(
-        "A. Q. Jiang, A. Sablayrolles, A. Mensch, C. Bamford, D. S. Chaplot, et al.",
+        "A. Q. Jiang, A. Sablayrolles, A. Mensch, C. Bamford, D. S. Chaplot, et al",
         "Mistral 7B",
         2023, "2310.06825",
     ),
@@ -154,20 +148,27 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         2018, "1805.02867",
     ),
     "pope2022": _arxiv(
-        "R. Pope, S. Douglas, A. Chowdhery, J. Devlin, J. Bradbury, A. Levskaya, et al.",
+        "R. Pope, S. Douglas, A. Chowdhery, J. Devlin, J. Bradbury, A. Levskaya, et al",
         "Efficiently Scaling Transformer Inference",
-        2022, "2211.05102", "MLSys 2023",
+        2023, "2211.05102", "MLSys",
     ),
     "press2021": _arxiv(
         "O. Press, N. A. Smith, M. Lewis",
         "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
-        2021, "2108.12409", "ICLR 2022",
+        2022, "2108.12409", "ICLR",
     ),
     "rabe2021": _arxiv(
         "M. N. Rabe, C. Staats",
-        "Self-attention Does Not Need O(n^2) Memory",
+        "Self-attention Does Not Need $O(n^2)$ Memory",
         2021, "2112.05682",
     ),
+    "sanderson2024": {
+        "authors": "G. Sanderson (3Blue1Brown)",
+        "title": "Attention in transformers, visually explained (Deep learning, chapter 6)",
+        "year": 2024,
+        "venue": "video",
+        "url": "https://www.3blue1brown.com/lessons/attention",
+    },
     "shazeer2019": _arxiv(
         "N. Shazeer",
         "Fast Transformer Decoding: One Write-Head is All You Need",
@@ -177,7 +178,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         "authors": "N. Srivastava, G. Hinton, A. Krizhevsky, I. Sutskever, R. Salakhutdinov",
         "title": "Dropout: A Simple Way to Prevent Neural Networks from Overfitting",
         "year": 2014,
-        "venue": "Journal of Machine Learning Research 15, 1929-1958",
+        "venue": "Journal of Machine Learning Research 15, 1929–1958",
         "url": "https://jmlr.org/papers/v15/srivastava14a.html",
     },
     "su2021": _arxiv(
@@ -186,9 +187,28 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         2021, "2104.09864",
     ),
     "vaswani2017": _arxiv(
-        "A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, L. Kaiser, "
+        "A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, Ł. Kaiser, "
         "I. Polosukhin",
         "Attention Is All You Need",
         2017, "1706.03762", "NeurIPS",
     ),
 }  # fmt: skip
+
+_VENUES = {"ko": {"video": "영상"}}  # what is no name
+
+
+def references(keys: Iterable[str], language: str = "en") -> list[tuple[str, Reference]]:
+    """Return the entries of `keys` with their keys, as they are printed in `language`.
+
+    Examples
+    --------
+    >>> references(["sanderson2024"], "ko")[0][1]["venue"]
+    '영상'
+    """
+    venues = _VENUES.get(language, {})
+    found = []
+    for key in keys:
+        entry = BIBLIOGRAPHY[key].copy()
+        entry["venue"] = venues.get(entry["venue"], entry["venue"])
+        found.append((key, entry))
+    return found

@@ -90,7 +90,7 @@ THEOREM = Theorem(
         "ko": r"$V=(2,4,9)$이고 점수가 모두 $0$이면 인과 순전파의 행은 $2,3,5$이고, 앞의 두 토큰만 "
         r"순전파하면 $2,3$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -100,7 +100,7 @@ THEOREM = Theorem(
         "ko": r"$T=3$이고 점수가 모두 0이면 각 행은 $(1,0,0)$, $(\frac12,\frac12,0)$, "
         r"$(\frac13,\frac13,\frac13)$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

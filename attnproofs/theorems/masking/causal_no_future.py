@@ -171,7 +171,7 @@ THEOREM = Theorem(
         "ko": r"$T=3$, $V=(1,2,3)$이고 점수가 0이면 $O=(1,\ 1.5,\ 2)$이고, $V=(1,2,300)$이면 "
         r"$O=(1,\ 1.5,\ 101)$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -168,7 +168,7 @@ THEOREM = Theorem(
         "ko": r"점수 $(2,1,5)$에서 셋째 키를 마스크하면 $(0.731,0.269,0)$입니다. 대신 셋째 "
         r"점수에 $-10000$을 더하면 그 가중치는 $e^{3-10000}$보다 작고, float64에서는 0입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

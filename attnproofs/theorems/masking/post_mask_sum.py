@@ -116,7 +116,7 @@ THEOREM = Theorem(
         "ko": r"$(0.665,0.245,0.090)$에서 셋째를 마스크하면 나머지의 합은 $0.910$이고, "
         r"$(0.665,0.245)/0.910=(0.731,0.269)$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -91,7 +91,7 @@ THEOREM = Theorem(
         "ko": r"$\begin{pmatrix}1&2\\3&4\end{pmatrix}\begin{pmatrix}5&7\\6&8\end{pmatrix}"
         r"=\begin{pmatrix}17&23\\39&53\end{pmatrix}$입니다. 예를 들어 $3\cdot 5+4\cdot 6=39$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -182,7 +182,7 @@ THEOREM = Theorem(
         r"표기에서 모두 $\tfrac14,\tfrac34$입니다. 열 표기에서 $M^\top$ 대신 $M$을 쓰면 "
         r"$\tfrac12,\tfrac12$가 됩니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

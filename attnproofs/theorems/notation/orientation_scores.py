@@ -62,7 +62,7 @@ THEOREM = Theorem(
         r"$QK^\top=\begin{pmatrix}3&5\\6&10\end{pmatrix}$, "
         r"$K_c^\top Q_c=\begin{pmatrix}3&6\\5&10\end{pmatrix}$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -66,7 +66,7 @@ THEOREM = Theorem(
         r"$\tfrac14,\tfrac34$입니다. 쿼리에 대하여 정규화하면 $\tfrac12,\tfrac34$가 되어 합이 1이 "
         r"아닙니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -64,7 +64,7 @@ THEOREM = Theorem(
         "en": r"$q=(1,2)$ and $k=(3,-1)$ give the score $1\cdot3+2\cdot(-1)=1$.",
         "ko": r"$q=(1,2)$, $k=(3,-1)$이면 점수는 $1\cdot3+2\cdot(-1)=1$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -171,7 +171,7 @@ THEOREM = Theorem(
         "ko": r"$T=5$, $d_{\mathrm{model}}=8$, $d_k=3$, $d_v=2$이면 $Q,K$는 $5\times3$, 점수는 "
         r"$5\times5$, $V$와 $O$는 $5\times2$, $OW_O$와 잔차 연결은 $5\times8$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

@@ -70,7 +70,7 @@ THEOREM = Theorem(
         "ko": r"$(2,1,0)\mapsto(0.665,0.245,0.090)$: $0\le1\le2$이고 "
         r"$0.090\le0.245\le0.665$입니다.",
     },
-    references=("bridle1990", "grant2024"),
+    references=("bridle1990", "sanderson2024"),
 )
 
 

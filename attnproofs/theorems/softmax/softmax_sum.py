@@ -95,7 +95,7 @@ THEOREM = Theorem(
         "ko": r"$\mathrm{softmax}(2,1,0)$: 소수 넷째 자리까지 쓰면 "
         r"$0.6652+0.2447+0.0900=0.9999$이지만 반올림하기 전에는 정확히 1입니다.",
     },
-    references=("bridle1990", "vaswani2017", "grant2024"),
+    references=("bridle1990", "vaswani2017", "sanderson2024"),
 )
 
 

@@ -138,7 +138,7 @@ THEOREM = Theorem(
         "en": r"Weights $(\tfrac14,\tfrac34)$ and values $4$ and $8$ give $7\in[4,8]$.",
         "ko": r"가중치가 $(\tfrac14,\tfrac34)$이고 밸류가 $4$, $8$이면 출력은 $7\in[4,8]$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

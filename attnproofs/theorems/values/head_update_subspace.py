@@ -53,7 +53,7 @@ THEOREM = Theorem(
         "ko": r"$W_O=(1,2,0)$($d_v=1$)이면 모든 갱신은 $(1,2,0)$의 배수입니다. 예를 들어 "
         r"$3\mapsto(3,6,0)$입니다.",
     },
-    references=("elhage2021", "grant2024"),
+    references=("elhage2021", "sanderson2024"),
 )
 
 

@@ -51,7 +51,7 @@ THEOREM = Theorem(
         "ko": r"GPT-3의 예에서 $d_{\mathrm{model}}=12288$, $d_v=128$입니다. 밸류 사상의 계수는 $128$ "
         r"이하이고, 매개변수는 $12288^2=150\,994\,944$개 대신 $2\cdot12288\cdot128=3\,145\,728$개입니다.",
     },
-    references=("grant2024", "elhage2021"),
+    references=("sanderson2024", "elhage2021"),
 )
 
 

@@ -124,7 +124,7 @@ THEOREM = Theorem(
         r"are.",
         "ko": r"$T=1$이면 가중치는 $1$ 하나뿐이므로 $W_Q$, $W_K$에 관계없이 결과는 $x+x\,W_VW_O$입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 

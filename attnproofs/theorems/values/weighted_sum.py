@@ -46,7 +46,7 @@ THEOREM = Theorem(
         "ko": r"가중치가 $(\tfrac14,\tfrac34)$이고 밸류가 $v_1=(4,0)$, $v_2=(0,8)$이면 출력은 $(1,6)$"
         r"입니다.",
     },
-    references=("vaswani2017", "grant2024"),
+    references=("vaswani2017", "sanderson2024"),
 )
 
 
