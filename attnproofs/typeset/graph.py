@@ -54,6 +54,7 @@ def dependency_graph(
     """
     from attnproofs.calculus.proving import cited_names
     from attnproofs.theorems import theorem
+    from attnproofs.typeset.plain import plain_prose
     from attnproofs.typeset.words import choose
 
     nodes: dict[str, Node] = {}
@@ -65,7 +66,9 @@ def dependency_graph(
         if current.id in nodes:
             continue
         cited = dict.fromkeys(name.split(".")[0] for name in cited_names(current))
-        nodes[current.id] = Node(current.id, current.id, "proved", choose(current.title, language))
+        nodes[current.id] = Node(
+            current.id, current.id, "proved", plain_prose(choose(current.title, language))
+        )
         for name in cited:
             if name != current.id:
                 proof[current.id, name] = None

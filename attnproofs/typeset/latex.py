@@ -188,7 +188,7 @@ def _cite(key: str) -> str:
 
 def standalone(page: Page, language: str = "en") -> str:
     """Return a complete document with one theorem."""
-    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+    from attnproofs.theorems.bibliography import references
 
     template = _environment().get_template("standalone.tex")
     return str(
@@ -199,7 +199,7 @@ def standalone(page: Page, language: str = "en") -> str:
             title=escape(choose(page.title, language)),
             preamble=_preamble(language),
             body=theorem_body(page, language, linked=False),
-            bibliography=[(k, BIBLIOGRAPHY[k]) for k in page.references],
+            bibliography=references(page.references, language),
         )
     )
 
@@ -225,10 +225,10 @@ def book(
     from attnproofs import __version__
     from attnproofs.kernel.axioms import AXIOMS
     from attnproofs.theorems import CHAPTERS
-    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+    from attnproofs.theorems.bibliography import references
     from attnproofs.typeset import notation
     from attnproofs.typeset.figures.captions import BY_CHAPTER, CAPTIONS
-    from attnproofs.typeset.words import AXIOMS_KO, INTRODUCTIONS, RULE_TEXTS, RULES
+    from attnproofs.typeset.words import AXIOM_TEXTS, INTRODUCTIONS, RULE_TEXTS, RULES
 
     symbols, plain_symbols = notation.symbols(pages, language)
     present = list(dict.fromkeys(p.chapter for p in pages)) if chapters is None else list(chapters)
@@ -289,27 +289,30 @@ def book(
                 if name in used
             ],
             axioms=[
-                (name, escape(a.statement if language == "en" else AXIOMS_KO[name]),
-                 escape(a.reference))
+                (name, escape(AXIOM_TEXTS[name][language]), escape(a.reference))
                 for name, a in AXIOMS.items()
                 if name in axioms
             ],
-            bibliography=[(k, BIBLIOGRAPHY[k]) for k in cited],
+            bibliography=references(cited, language),
             outside=outside,
         )
     )  # fmt: skip
 
 
 def _rules_of(pages: Iterable[Page]) -> set[str]:
-    """Return the rules that some line of some page names."""
-    return {
-        rule
-        for p in pages
-        for part in p.parts
-        for d in part.derivations
-        for step in d.steps
-        for rule, _ in step.reasons
-    }
+    """Return the rules that pages name: in a line, or by the form of a claim or of its proof."""
+    found = set()
+    for p in pages:
+        if "rank" in p.axioms:  # a claim about a rank is closed by a rule that no line names
+            found.add("factor")
+        for part in p.parts:
+            if not part.derivations:
+                found.add("shape")
+            for d in part.derivations:
+                if d.title:
+                    found.add("induct")
+                found |= {rule for step in d.steps for rule, _ in step.reasons}
+    return found
 
 
 # -- fragments ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ WIDTH = 88
 
 def text_page(page: Page, language: str = "en") -> str:
     """Return the whole page as text."""
-    title = f"{choose(page.title, language)}  ({page.id})"
+    title = f"{plain_prose(choose(page.title, language))}  ({page.id})"
     lines = [title, "=" * _width(title)]
     evidence = word(page.evidence, language)
     lines += [f"{evidence}, {page.steps} {word('steps', language)}", ""]
@@ -27,7 +27,7 @@ def text_page(page: Page, language: str = "en") -> str:
     rests.append(f"{word('axioms', language)}: {', '.join(page.axioms) or '-'}")
     lines += [word("rests_on", language), *(f"  {row}" for row in rests), ""]
     for false in page.false:
-        lines.append(f"{word('false', language)}: {_plain(choose(false.title, language))}")
+        lines.append(f"{word('false', language)}: {plain_prose(choose(false.title, language))}")
         lines.append(f"  {false.claim.to('text')}")
         if false.values:
             values = "; ".join(f.to("text") for f in false.values)
@@ -48,7 +48,7 @@ def text_page(page: Page, language: str = "en") -> str:
 def _part(part: PartPage, language: str) -> list[str]:
     lines = []
     if part.name:
-        heading = choose(part.title, language) or part.name
+        heading = plain_prose(choose(part.title, language)) or part.name
         lines += [f"{heading}  ({part.name})", "-" * _width(heading)]
     if part.assumptions:
         lines.append(word("hypotheses", language))
@@ -99,6 +99,7 @@ _COMMANDS = {
     "left": "", "right": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "varepsilon": "ε",
     "cdots": "...", "equiv": "≡", "tanh": "tanh", "sin": "sin", "cos": "cos", "displaystyle": "",
 }  # fmt: skip
+_FUNCTIONS = {"ln", "log", "exp", "max", "min", "tanh", "sin", "cos"}
 _BRACED = r"\{([^{}]*)\}"
 
 
@@ -117,6 +118,8 @@ def untex(source: str) -> str:
     '1/2√d_k ≤ q·k'
     >>> untex(r"\begin{pmatrix}1&2\\3&4\end{pmatrix}, \tfrac{15}2, \tfrac1{64}")
     '[[1, 2], [3, 4]], 15/2, 1/64'
+    >>> untex(r"\ln n, \ln2, \exp(t)")
+    'ln n, ln 2, exp(t)'
     """
     text = re.sub(r"\\begin\{pmatrix\}(.*?)\\end\{pmatrix\}", _matrix, source)
     text = re.sub(r"(\\[td]?frac" + _BRACED + r")(\d)", r"\1{\3}", text)
@@ -127,7 +130,7 @@ def untex(source: str) -> str:
         text = re.sub(r"\\sqrt" + _BRACED, lambda m: "√" + _tight(m[1]), text)
         text = re.sub(r"\\(?:operatorname|mathrm|text|mathbf|textbf)" + _BRACED, r"\1", text)
         text = re.sub(r"([_^])" + _BRACED, lambda m: m[1] + _tight(m[2]), text)
-    text = re.sub(r"\\([A-Za-z]+)(\s?)", _command, text)
+    text = re.sub(r"\\([A-Za-z]+)(\s?)(?=([A-Za-z0-9\\]?))", _command, text)
     return re.sub(r"\\[,;!: ]", " ", text).replace("\\", "").replace("^2", "²")
 
 
@@ -138,6 +141,8 @@ def _tight(inner: str) -> str:
 def _command(match: re.Match[str]) -> str:
     name = match[1]
     sign = _COMMANDS[name] if name in _COMMANDS else GREEK.get(name, name)
+    if name in _FUNCTIONS and match[3]:
+        return f"{sign} "  # ln 2, with or without a space in the source
     return sign + (match[2] if sign in "≤≥≠→∈≈⇒↦≡" else "")
 
 
@@ -145,14 +150,14 @@ def _quotient(match: re.Match[str]) -> str:
     return f"{_tight(match[1])}/{_tight(match[2])}"
 
 
-def _plain(text: str) -> str:
+def plain_prose(text: str) -> str:
     """Return prose without dollars; what stands between them is put into plain signs."""
     return "".join(untex(p) if k % 2 else p for k, p in enumerate(text.split("$")))
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(
-        _plain(text),
+        plain_prose(text),
         WIDTH,
         initial_indent=indent,
         subsequent_indent=indent + ("  " if indent else ""),

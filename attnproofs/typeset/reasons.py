@@ -11,7 +11,8 @@ from attnproofs.typeset.words import RULE_TEXTS, RULES, word
 class Reason:
     """A reason in one language.
 
-    `target` is ``rule:NAME``, ``thm:ID`` or ``def:NAME``; `hover` is a sentence on the rule.
+    `target` is ``rule:NAME``, ``thm:ID`` or ``def:NAME``; `hover` is a sentence on the rule,
+    in plain letters.
     """
 
     label: str
@@ -34,7 +35,9 @@ def reason(rule: str, of: str, language: str) -> Reason:
     >>> reason("lemma", "sum_const", "en").target
     'thm:sum_const'
     """
-    hover = RULE_TEXTS[rule][language]
+    from attnproofs.typeset.plain import plain_prose  # which imports this module
+
+    hover = plain_prose(RULE_TEXTS[rule][language])
     if rule == "lemma":
         return Reason(of, f"thm:{of.split('.', maxsplit=1)[0]}", hover)
     if rule == "hyp":

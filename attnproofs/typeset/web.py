@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from attnproofs.typeset.page import Formula, Page, Written
+from attnproofs.typeset.plain import plain_prose
 from attnproofs.typeset.reasons import Reason, reason
 from attnproofs.typeset.words import RULE_TEXTS, RULES, choose, word
 
@@ -84,7 +85,7 @@ def article(
     theorem_link, rule_link, axiom_link
         Give the address of a theorem, a rule or an axiom by its name; "" for no link.
     """
-    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
+    from attnproofs.theorems.bibliography import references
 
     def link(r: Reason) -> str:
         kind, _, name = r.target.partition(":")
@@ -105,7 +106,10 @@ def article(
             theorem_link=theorem_link,
             axiom_link=axiom_link,
             sign={"<=": "≤"},
-            references=[BIBLIOGRAPHY[key] for key in page.references],
+            references=[
+                {**entry, "title": prose(entry["title"])}
+                for _, entry in references(page.references, language)
+            ],
         )
     )
 
@@ -119,7 +123,7 @@ def notebook(page: Page, language: str = "en") -> str:
         rule_link=lambda _: "",
         axiom_link=lambda _: "",
     )
-    title = html.escape(choose(page.title, language))
+    title = prose(choose(page.title, language))
     return f"<style>{stylesheet()}</style><p><strong>{title}</strong></p>{body}"
 
 
@@ -139,14 +143,14 @@ def document(page: Page, language: str = "en") -> str:
         _environment()
         .get_template("document.html")
         .render(
-            title=choose(page.title, language),
+            title=plain_prose(choose(page.title, language)),
             language=language,
             css=Markup(stylesheet()),
             body=Markup(body),
             page=page,
             word=lambda key: word(key, language),
             rules=[
-                (name, RULES[name][language], RULE_TEXTS[name][language])
+                (name, RULES[name][language], prose(RULE_TEXTS[name][language]))
                 for name in RULES
                 if name in used
             ],

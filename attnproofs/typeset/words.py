@@ -267,24 +267,42 @@ WORDS: dict[str, dict[str, str]] = {
             "Every theorem shows what is assumed, what is claimed, and a numbered derivation. "
             "Each line carries the rule that leads to it; the rules are listed at the end. The "
             "margin shows the evidence and the first digits of the statement's digest: a proof "
-            "of another statement has another digest. After each proof stands a nearby claim "
+            "of another statement has another digest. After most proofs stands a nearby claim "
             "that is false, with numbers that refute it. Tokens are rows, and indices start at "
             "1."
         ),
         "ko": (
             "정리마다 가정과 명제를 먼저 적고, 번호를 붙인 유도를 이어 적습니다. 유도의 각 "
             "줄에는 그 줄을 얻는 데 쓴 규칙이 있으며, 규칙의 목록은 책 끝에 있습니다. 여백에는 "
-            "근거의 종류와 명제의 지문(다이제스트) 앞부분을 적었습니다. 다른 명제의 증명은 "
-            "지문도 다릅니다. 증명 다음에는 비슷하지만 성립하지 않는 명제를, 그것을 반박하는 "
+            "근거의 종류와 명제의 지문(다이제스트) 앞부분을 적었습니다. 명제가 다르면 지문도 "
+            "다릅니다. 대부분의 증명 다음에는 비슷하지만 성립하지 않는 명제를, 그것을 반박하는 "
             "숫자와 함께 실었습니다. 토큰은 행이고 첨자는 1부터 시작합니다."
         ),
     },
     "notation_text": {
         "en": (
-            "Symbols as they occur in this book, and the definitions in the order in which they "
-            "build on each other."
+            r"Symbols as they occur in this book, and the definitions in the order in which they "
+            r"build on each other. $[P]$ is 1 if the condition $P$ holds and 0 otherwise; for a "
+            r"size $n$, $[n]$ is the range $1,\dots,n$. $(f_j)_j$ is the array with the entries "
+            r"$f_j$, and $X_{i,:}$ is row $i$ of $X$. A size that cannot be read off the arrays "
+            r"stands before a semicolon: $\operatorname{softmax}(n;s)$ is the softmax of the "
+            r"first $n$ entries of $s$, and $\operatorname{scores}(T,T;Q,K)$ are the scores of "
+            r"the first $T$ queries and the first $T$ keys. LSE (log-sum-exp) is the logarithm "
+            r"of a sum of exponentials, $\operatorname{LSE}(s)=\ln\sum_j e^{s_j}$. An empty sum "
+            r"is 0. In the numbers of counterexamples division by 0 gives 0 by convention; no "
+            r"theorem rests on it."
         ),
-        "ko": "이 책에 나오는 기호와, 앞의 것을 바탕으로 쌓아 가는 순서대로 적은 정의입니다.",
+        "ko": (
+            r"이 책에 나오는 기호와, 앞의 것을 바탕으로 쌓아 가는 순서대로 적은 정의입니다. "
+            r"$[P]$는 조건 $P$가 참이면 1, 아니면 0이고, 크기 $n$에 대한 $[n]$은 범위 "
+            r"$1,\dots,n$입니다. $(f_j)_j$는 성분이 $f_j$인 배열이고, $X_{i,:}$는 $X$의 $i$번째 "
+            r"행입니다. 배열만 보고 알 수 없는 크기는 세미콜론 앞에 적습니다. "
+            r"$\operatorname{softmax}(n;s)$는 $s$의 앞 $n$개 성분의 소프트맥스이고, "
+            r"$\operatorname{scores}(T,T;Q,K)$는 앞 $T$개의 쿼리와 앞 $T$개의 키의 점수입니다. "
+            r"LSE(로그합지수)는 지수의 합의 로그, 곧 $\operatorname{LSE}(s)=\ln\sum_j "
+            r"e^{s_j}$입니다. 빈 합은 0입니다. 반례의 숫자에서는 0으로 나눈 값을 0으로 약속하며, "
+            r"이 약속에 기대는 정리는 없습니다."
+        ),
     },
     "shapes_text": {
         "en": "Shapes of the arrays of one attention layer. Rows are tokens.",
@@ -321,8 +339,8 @@ WORDS: dict[str, dict[str, str]] = {
         "ko": "시작 단계",
     },
     "ind_step": {
-        "en": "Induction step, with the claim for the current value as hypothesis IH",
-        "ko": "귀납 단계: 지금 값에서의 명제를 귀납 가정(IH)으로 둡니다",
+        "en": "Induction step, with the claim for the current value as the induction hypothesis",
+        "ko": "귀납 단계: 현재 값에 대한 명제를 귀납 가정으로 둡니다",
     },
     "entry_row": {
         "en": "row i of X, all columns",
@@ -342,8 +360,8 @@ WORDS: dict[str, dict[str, str]] = {
             "well formed on these axes."
         ),
         "ko": (
-            "정의를 읽으면 됩니다. 등장하는 모든 성분이 제 축 안에 있으므로 배열은 이 축들 "
-            "위에서 잘 정의됩니다."
+            "정의에서 바로 나옵니다. 등장하는 모든 성분의 첨자가 제 범위 안에 있으므로 배열은 "
+            "이 축들 위에서 잘 정의됩니다."
         ),
     },
 }
@@ -504,14 +522,14 @@ RULES: dict[str, dict[str, str]] = {
 RULE_TEXTS: dict[str, dict[str, str]] = {
     "ring": {
         "en": (
-            "Both lines are the same expression by the laws of +, · and division by what is not "
-            "zero."
+            "Both lines are the same expression by the laws of addition, multiplication and "
+            "division by what is not zero."
         ),
         "ko": "덧셈, 곱셈, 0이 아닌 수로 나누기의 법칙에 따라 두 줄은 같은 식입니다.",
     },
     "expring": {
-        "en": "Algebra together with exp(a + b) = exp(a) exp(b) and exp(0) = 1.",
-        "ko": "대수 계산에 exp(a + b) = exp(a) exp(b)와 exp(0) = 1을 더한 것입니다.",
+        "en": r"Algebra together with $\exp(a+b)=\exp(a)\exp(b)$ and $\exp(0)=1$.",
+        "ko": r"대수 계산에 $\exp(a+b)=\exp(a)\exp(b)$와 $\exp(0)=1$을 더한 것입니다.",
     },
     "unfold": {
         "en": "A defined symbol is replaced by its definition, or the other way round.",
@@ -526,20 +544,20 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
         "ko": "그 자리의 조건 아래 서로 같은 첨자를 바꾸어 씁니다.",
     },
     "hyp": {
-        "en": "A hypothesis of the theorem, or the induction hypothesis IH.",
-        "ko": "정리의 가정 또는 귀납 가정(IH)을 씁니다.",
+        "en": "A hypothesis of the theorem, or the induction hypothesis.",
+        "ko": "정리의 가정 또는 귀납 가정을 씁니다.",
     },
     "lemma": {
-        "en": "An instance of a theorem proved before.",
-        "ko": "앞에서 증명한 정리를 적용합니다.",
+        "en": "An instance of another theorem of this book.",
+        "ko": "이 책의 다른 정리를 적용합니다.",
     },
     "via": {
         "en": "Through a line that is not shown.",
         "ko": "보이지 않은 중간 줄을 거칩니다.",
     },
     "sum_add": {
-        "en": "A sum of f + g is the sum of f plus the sum of g.",
-        "ko": "f + g의 합은 f의 합과 g의 합을 더한 것입니다.",
+        "en": "A sum of $f+g$ is the sum of $f$ plus the sum of $g$.",
+        "ko": "$f+g$의 합은 $f$의 합과 $g$의 합을 더한 것입니다.",
     },
     "sum_scale": {
         "en": "A factor that does not depend on the index moves in and out of the sum.",
@@ -578,8 +596,8 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
         "ko": "그 자리에서 참·거짓을 아는 조건의 지시함수는 1 또는 0입니다.",
     },
     "ind_bool": {
-        "en": "Rules for not, and, or, and [c]² = [c].",
-        "ko": "부정·논리곱·논리합의 지시함수 규칙과 [c]² = [c]입니다.",
+        "en": "Rules for not, and, or, and $[c]^2=[c]$.",
+        "ko": "부정·논리곱·논리합의 지시함수 규칙과 $[c]^2=[c]$입니다.",
     },
     "E_lin": {
         "en": "Expectation is linear.",
@@ -597,31 +615,31 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
         "ko": "서로 독립인 인수들의 곱의 기댓값은 기댓값들의 곱입니다.",
     },
     "log_exp": {
-        "en": "ln(exp t) = t, and exp(ln t) = t for t > 0.",
-        "ko": "ln(exp t) = t이고, t > 0이면 exp(ln t) = t입니다.",
+        "en": r"$\ln(\exp t)=t$, and $\exp(\ln t)=t$ for $t>0$.",
+        "ko": r"$\ln(\exp t)=t$이고, $t>0$이면 $\exp(\ln t)=t$입니다.",
     },
     "sqrt_sq": {
-        "en": "√t · √t = t for t ≥ 0.",
-        "ko": "t ≥ 0이면 √t · √t = t입니다.",
+        "en": r"$\sqrt{t}\cdot\sqrt{t}=t$ for $t\ge 0$.",
+        "ko": r"$t\ge 0$이면 $\sqrt{t}\cdot\sqrt{t}=t$입니다.",
     },
     "sqrt_square": {
-        "en": "√(t · t) = t for t ≥ 0.",
-        "ko": "t ≥ 0이면 √(t · t) = t입니다.",
+        "en": r"$\sqrt{t\cdot t}=t$ for $t\ge 0$.",
+        "ko": r"$t\ge 0$이면 $\sqrt{t\cdot t}=t$입니다.",
     },
     "abs_val": {
-        "en": "|t| is t or −t, by the sign of t.",
-        "ko": "t의 부호에 따라 |t|는 t 또는 −t입니다.",
+        "en": "$|t|$ is $t$ or $-t$, by the sign of $t$.",
+        "ko": "$t$의 부호에 따라 $|t|$는 $t$ 또는 $-t$입니다.",
     },
     "abs_bound": {
-        "en": "|t| ≤ u if −u ≤ t ≤ u; and t ≤ |t|.",
-        "ko": "−u ≤ t ≤ u이면 |t| ≤ u이고, t ≤ |t|입니다.",
+        "en": r"$|t|\le u$ if $-u\le t\le u$; and $t\le |t|$.",
+        "ko": r"$-u\le t\le u$이면 $|t|\le u$이고, $t\le |t|$입니다.",
     },
     "sign": {
         "en": (
-            "The sign is read off the expression: exp is positive, squares are not negative, and "
-            "so on."
+            r"The sign is read off the expression: $\exp$ is positive, squares are not "
+            r"negative, and so on."
         ),
-        "ko": "식의 모양에서 부호를 읽습니다. exp는 양수, 제곱은 음이 아닌 수 등입니다.",
+        "ko": r"식의 모양에서 부호를 읽습니다. $\exp$는 양수, 제곱은 음이 아닌 수 등입니다.",
     },
     "order": {
         "en": "The difference of both sides is an expression with a known sign.",
@@ -629,22 +647,22 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
     },
     "mono": {
         "en": (
-            "An inequality is carried through sums, products with what is not negative, exp and "
-            "reciprocals of positives."
+            r"An inequality is carried through sums, products with what is not negative, $\exp$ "
+            r"and reciprocals of positives."
         ),
-        "ko": "부등식을 합, 음이 아닌 수의 곱, exp, 양수의 역수를 통해 옮깁니다.",
+        "ko": r"부등식을 합, 음이 아닌 수의 곱, $\exp$, 양수의 역수를 통해 옮깁니다.",
     },
     "exp_ge": {
-        "en": "1 + t ≤ exp(t).",
-        "ko": "1 + t ≤ exp(t)입니다.",
+        "en": r"$1+t\le\exp(t)$.",
+        "ko": r"$1+t\le\exp(t)$입니다.",
     },
     "exp_enclose": {
-        "en": "The Taylor sum with its remainder encloses exp of a rational number.",
-        "ko": "나머지항을 갖춘 테일러 합이 유리수의 exp를 위아래로 가둡니다.",
+        "en": r"The Taylor sum with its remainder encloses $\exp$ of a rational number.",
+        "ko": r"나머지항을 갖춘 테일러 합이 유리수의 $\exp$를 위아래로 가둡니다.",
     },
     "diff": {
-        "en": "Derivatives of sums, products, reciprocals, exp and ln.",
-        "ko": "합, 곱, 역수, exp, ln의 미분법입니다.",
+        "en": r"Derivatives of sums, products, reciprocals, $\exp$ and $\ln$.",
+        "ko": r"합, 곱, 역수, $\exp$, $\ln$의 미분법입니다.",
     },
     "absurd": {
         "en": "The conditions in force contradict each other, so nothing is claimed here.",
@@ -664,35 +682,124 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
     },
 }
 
-# axiom -> its statement in Korean; the English one is the kernel's
-AXIOMS_KO: dict[str, str] = {
-    "field": (
-        "실수는 체입니다. 덧셈과 곱셈은 교환·결합·분배 법칙을 따르고, 0이 아닌 수는 역수를 "
-        "갖습니다."
-    ),
-    "order": "실수는 덧셈·곱셈과 양립하는 전순서를 가지며, 제곱은 음수가 아닙니다.",
-    "exp_add": "exp(a + b) = exp(a) exp(b).",
-    "exp_zero": "exp(0) = 1.",
-    "exp_tangent": "1 + t ≤ exp(t).",
-    "log_exp": "log(exp t) = t이고, t > 0이면 exp(log t) = t입니다.",
-    "sqrt": "t ≥ 0이면 sqrt(t) ≥ 0이고 sqrt(t)^2 = t입니다.",
-    "abs": "|t|는 t ≥ 0이면 t, t ≤ 0이면 -t입니다.",
-    "sum_finite": (
-        "유한합: 빈 합은 0이고, 서로소인 합집합, 한 항, 일대일 대응, 가법성, 상수배, 순서 교환이 "
-        "성립합니다."
-    ),
-    "sum_product": "구간들의 곱에 대한 합은 이중합이며, 첫째 성분이 느리게 변합니다.",
-    "indicator": "[c]는 c가 참인 곳에서 1, 그 밖에서 0입니다.",
-    "expectation": "E는 적률이 유한한 확률변수들의 다항식에 대해 선형이고 E 1 = 1입니다.",
-    "independence": "서로 독립인 묶음에 대해 E(f g) = E f · E g입니다.",
-    "derivative": "좌표, +, *, 1/x, exp, log, 유한합의 편미분 규칙입니다.",
-    "induction": "자연수에 대한 수학적 귀납법입니다.",
-    "definition": "명시적 정의와 원시재귀적 정의는 새로운 사실을 더하지 않습니다.",
-    "rank": "rank M ≤ r인 것은 A의 열이 r개인 분해 M = A B가 있다는 것과 같습니다.",
-    "exp_taylor": (
-        "0 ≤ q < N + 2인 유리수 q에 대해, N차까지의 테일러 합은 나머지 q^(N+1)/(N+1)! "
-        "(N+2)/(N+2-q)와 함께 exp(q)를 가둡니다."
-    ),
+# axiom -> its statement as the book and the site print it; the kernel has its own in plain letters
+AXIOM_TEXTS: dict[str, dict[str, str]] = {
+    "field": {
+        "en": (
+            r"The real numbers are a field: addition and multiplication obey the commutative, "
+            r"associative and distributive laws, and $1/x$ exists for $x\ne 0$."
+        ),
+        "ko": (
+            "실수는 체입니다. 덧셈과 곱셈은 교환·결합·분배 법칙을 따르고, 0이 아닌 수는 역수를 "
+            "갖습니다."
+        ),
+    },
+    "order": {
+        "en": (
+            "They are totally ordered, compatibly with addition and multiplication; squares are "
+            r"$\ge 0$."
+        ),
+        "ko": "실수는 덧셈·곱셈과 양립하는 전순서를 가지며, 제곱은 음수가 아닙니다.",
+    },
+    "exp_add": {
+        "en": r"$\exp(a+b)=\exp(a)\exp(b)$.",
+        "ko": r"$\exp(a+b)=\exp(a)\exp(b)$입니다.",
+    },
+    "exp_zero": {
+        "en": r"$\exp(0)=1$.",
+        "ko": r"$\exp(0)=1$입니다.",
+    },
+    "exp_tangent": {
+        "en": r"$1+t\le\exp(t)$.",
+        "ko": r"$1+t\le\exp(t)$입니다.",
+    },
+    "log_exp": {
+        "en": r"$\ln(\exp t)=t$, and $\exp(\ln t)=t$ for $t>0$.",
+        "ko": r"$\ln(\exp t)=t$이고, $t>0$이면 $\exp(\ln t)=t$입니다.",
+    },
+    "sqrt": {
+        "en": r"$\sqrt{t}\ge 0$ and $(\sqrt{t})^2=t$ for $t\ge 0$.",
+        "ko": r"$t\ge 0$이면 $\sqrt{t}\ge 0$이고 $(\sqrt{t})^2=t$입니다.",
+    },
+    "abs": {
+        "en": r"$|t|=t$ for $t\ge 0$, and $|t|=-t$ for $t\le 0$.",
+        "ko": r"$|t|$는 $t\ge 0$이면 $t$, $t\le 0$이면 $-t$입니다.",
+    },
+    "sum_finite": {
+        "en": (
+            "Finite sums: the empty sum is 0, and the rules for a disjoint union of ranges, a "
+            "single term, a bijection, sums of terms, constant factors and an exchange of sums."
+        ),
+        "ko": (
+            "유한합: 빈 합은 0이고, 서로소인 합집합, 한 항, 일대일 대응, 가법성, 상수배, 순서 "
+            "교환이 성립합니다."
+        ),
+    },
+    "sum_product": {
+        "en": (
+            "A sum over a product of ranges is the double sum; the first index is the slow one."
+        ),
+        "ko": "구간들의 곱에 대한 합은 이중합이며, 첫째 성분이 느리게 변합니다.",
+    },
+    "indicator": {
+        "en": "$[c]$ is 1 where $c$ holds and 0 elsewhere.",
+        "ko": "$[c]$는 $c$가 참인 곳에서 1, 그 밖에서 0입니다.",
+    },
+    "expectation": {
+        "en": (
+            r"$\operatorname{E}$ is linear on polynomials in random variables with finite moments, "
+            r"$\operatorname{E}[1]=1$, and $\operatorname{E}[t]\ge 0$ where $t\ge 0$."
+        ),
+        "ko": (
+            r"$\operatorname{E}$는 적률이 유한한 확률변수들의 다항식에 대해 선형이고 "
+            r"$\operatorname{E}[1]=1$이며, $t\ge 0$이면 $\operatorname{E}[t]\ge 0$입니다."
+        ),
+    },
+    "independence": {
+        "en": (
+            r"$\operatorname{E}[fg]=\operatorname{E}[f]\operatorname{E}[g]$ for independent blocks "
+            "of variables."
+        ),
+        "ko": (
+            "서로 독립인 묶음에 대해 "
+            r"$\operatorname{E}[fg]=\operatorname{E}[f]\operatorname{E}[g]$입니다."
+        ),
+    },
+    "derivative": {
+        "en": (
+            r"The rules for partial derivatives of coordinates, sums, products, reciprocals, "
+            r"$\exp$, $\ln$ and finite sums."
+        ),
+        "ko": r"좌표, 덧셈, 곱셈, 역수, $\exp$, $\ln$, 유한합의 편미분 규칙입니다.",
+    },
+    "induction": {
+        "en": "Induction on the natural numbers.",
+        "ko": "자연수에 대한 수학적 귀납법입니다.",
+    },
+    "definition": {
+        "en": "Explicit and primitive-recursive definitions add nothing.",
+        "ko": "명시적 정의와 원시재귀적 정의는 새로운 사실을 더하지 않습니다.",
+    },
+    "rank": {
+        "en": (
+            r"$\operatorname{rank}M\le r$ exactly if $M=AB$ for some $A$ with $r$ columns and $B$ "
+            "with $r$ rows."
+        ),
+        "ko": (
+            r"$\operatorname{rank}M\le r$인 것은 $A$의 열이 $r$개인 분해 $M=AB$가 있다는 것과 "
+            "같습니다."
+        ),
+    },
+    "exp_taylor": {
+        "en": (
+            r"For rational $q$ with $0\le q<N+2$, the Taylor sum up to degree $N$ encloses "
+            r"$\exp(q)$ with the remainder $\frac{q^{N+1}}{(N+1)!}\cdot\frac{N+2}{N+2-q}$."
+        ),
+        "ko": (
+            r"$0\le q<N+2$인 유리수 $q$에 대해, $N$차까지의 테일러 합은 나머지 "
+            r"$\frac{q^{N+1}}{(N+1)!}\cdot\frac{N+2}{N+2-q}$과 함께 $\exp(q)$를 가둡니다."
+        ),
+    },
 }
 
 # chapter -> two or three sentences of introduction
@@ -706,12 +813,12 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
     },
     "scaling": {
         "en": (
-            "Why scores are divided by the square root of d_k: the variance of a dot product of "
-            "independent components grows like d_k, and the scaling brings it back to 1."
+            "Why scores are divided by the square root of $d_k$: the variance of a dot product "
+            "of independent components grows like $d_k$, and the scaling brings it back to 1."
         ),
         "ko": (
-            "점수를 d_k의 제곱근으로 나누는 까닭을 다룹니다. 서로 독립인 성분들의 내적은 분산이 "
-            "d_k에 비례해 커지며, 스케일링이 이를 1로 되돌립니다."
+            "점수를 $d_k$의 제곱근으로 나누는 까닭을 다룹니다. 서로 독립인 성분들의 내적은 "
+            "분산이 $d_k$에 비례해 커지며, 스케일링이 이를 1로 되돌립니다."
         ),
     },
     "softmax": {
@@ -758,8 +865,12 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "ko": "계산량을 세고, 캐시와 병렬 학습, 타일링이 왜 같은 수를 계산하는지 보입니다.",
     },
     "gradients": {
-        "en": "The derivatives that a backward pass computes, and where they vanish.",
-        "ko": "역전파가 계산하는 미분과 그것이 사라지는 곳을 다룹니다.",
+        "en": r"The derivatives that a backward pass computes, and where they vanish. A loss "
+        r"enters through its first-order part: a quantity times its gradient, summed over all "
+        r"entries, such as $\mathrm{dO}$ times the output $O$.",
+        "ko": r"역전파가 계산하는 미분과 그것이 사라지는 곳을 다룹니다. 손실은 일차 부분으로 "
+        r"나타냅니다. 곧 어떤 양의 성분마다 그 기울기를 곱해 모두 더한 값이며, 출력 $O$이면 "
+        r"$\mathrm{dO}$와 $O$의 성분별 곱의 합입니다.",
     },
     "rounding": {
         "en": (

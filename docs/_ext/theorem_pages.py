@@ -21,7 +21,7 @@ from attnproofs.typeset.figures.captions import BY_CHAPTER
 from attnproofs.typeset.page import Page
 from attnproofs.typeset.records import pages_of
 from attnproofs.typeset.words import (
-    AXIOMS_KO,
+    AXIOM_TEXTS,
     INTRODUCTIONS,
     RULE_TEXTS,
     RULES,
@@ -166,12 +166,12 @@ def rules_page(language: str) -> str:
     """Return the list of rules and axioms that theorem pages link to."""
     rules = "".join(
         f'<div id="rule-{name}"><dt>{html.escape(RULES[name][language])} <code>{name}</code></dt>'
-        f"<dd>{html.escape(RULE_TEXTS[name][language])}</dd></div>"
+        f"<dd>{web.prose(RULE_TEXTS[name][language])}</dd></div>"
         for name in RULES
     )
     axioms = "".join(
         f'<div id="axiom-{name}"><dt><code>{name}</code></dt><dd>'
-        f"{html.escape(a.statement if language == 'en' else AXIOMS_KO[name])} "
+        f"{web.prose(AXIOM_TEXTS[name][language])} "
         f'<span lang="en">({html.escape(a.reference)})</span></dd></div>'
         for name, a in AXIOMS.items()
     )
