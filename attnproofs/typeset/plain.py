@@ -98,6 +98,7 @@ _COMMANDS = {
     "ll": "<<", "gg": ">>", "lfloor": "⌊", "rfloor": "⌋", "langle": "⟨", "rangle": "⟩",
     "left": "", "right": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "varepsilon": "ε",
     "cdots": "...", "equiv": "≡", "tanh": "tanh", "sin": "sin", "cos": "cos", "displaystyle": "",
+    "circ": "∘", "varphi": "φ",
 }  # fmt: skip
 _FUNCTIONS = {"ln", "log", "exp", "max", "min", "tanh", "sin", "cos"}
 _BRACED = r"\{([^{}]*)\}"

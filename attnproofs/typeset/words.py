@@ -619,20 +619,20 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
         "ko": r"$\ln(\exp t)=t$이고, $t>0$이면 $\exp(\ln t)=t$입니다.",
     },
     "sqrt_sq": {
-        "en": r"$\sqrt{t}\cdot\sqrt{t}=t$ for $t\ge 0$.",
-        "ko": r"$t\ge 0$이면 $\sqrt{t}\cdot\sqrt{t}=t$입니다.",
+        "en": r"$\sqrt{t}\cdot\sqrt{t}=t$ for $t\ge0$.",
+        "ko": r"$t\ge0$이면 $\sqrt{t}\cdot\sqrt{t}=t$입니다.",
     },
     "sqrt_square": {
-        "en": r"$\sqrt{t\cdot t}=t$ for $t\ge 0$.",
-        "ko": r"$t\ge 0$이면 $\sqrt{t\cdot t}=t$입니다.",
+        "en": r"$\sqrt{t\cdot t}=t$ for $t\ge0$.",
+        "ko": r"$t\ge0$이면 $\sqrt{t\cdot t}=t$입니다.",
     },
     "abs_val": {
         "en": "$|t|$ is $t$ or $-t$, by the sign of $t$.",
         "ko": "$t$의 부호에 따라 $|t|$는 $t$ 또는 $-t$입니다.",
     },
     "abs_bound": {
-        "en": r"$|t|\le u$ if $-u\le t\le u$; and $t\le |t|$.",
-        "ko": r"$-u\le t\le u$이면 $|t|\le u$이고, $t\le |t|$입니다.",
+        "en": r"$|t|\le u$ if $-u\le t\le u$; and $t\le|t|$.",
+        "ko": r"$-u\le t\le u$이면 $|t|\le u$이고, $t\le|t|$입니다.",
     },
     "sign": {
         "en": (
@@ -687,7 +687,7 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     "field": {
         "en": (
             r"The real numbers are a field: addition and multiplication obey the commutative, "
-            r"associative and distributive laws, and $1/x$ exists for $x\ne 0$."
+            r"associative and distributive laws, and $1/x$ exists for $x\ne0$."
         ),
         "ko": (
             "실수는 체입니다. 덧셈과 곱셈은 교환·결합·분배 법칙을 따르고, 0이 아닌 수는 역수를 "
@@ -697,7 +697,7 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     "order": {
         "en": (
             "They are totally ordered, compatibly with addition and multiplication; squares are "
-            r"$\ge 0$."
+            r"$\ge0$."
         ),
         "ko": "실수는 덧셈·곱셈과 양립하는 전순서를 가지며, 제곱은 음수가 아닙니다.",
     },
@@ -718,12 +718,12 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
         "ko": r"$\ln(\exp t)=t$이고, $t>0$이면 $\exp(\ln t)=t$입니다.",
     },
     "sqrt": {
-        "en": r"$\sqrt{t}\ge 0$ and $(\sqrt{t})^2=t$ for $t\ge 0$.",
-        "ko": r"$t\ge 0$이면 $\sqrt{t}\ge 0$이고 $(\sqrt{t})^2=t$입니다.",
+        "en": r"$\sqrt{t}\ge0$ and $(\sqrt{t})^2=t$ for $t\ge0$.",
+        "ko": r"$t\ge0$이면 $\sqrt{t}\ge0$이고 $(\sqrt{t})^2=t$입니다.",
     },
     "abs": {
-        "en": r"$|t|=t$ for $t\ge 0$, and $|t|=-t$ for $t\le 0$.",
-        "ko": r"$|t|$는 $t\ge 0$이면 $t$, $t\le 0$이면 $-t$입니다.",
+        "en": r"$|t|=t$ for $t\ge0$, and $|t|=-t$ for $t\le0$.",
+        "ko": r"$|t|$는 $t\ge0$이면 $t$, $t\le0$이면 $-t$입니다.",
     },
     "sum_finite": {
         "en": (
@@ -748,11 +748,11 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     "expectation": {
         "en": (
             r"$\operatorname{E}$ is linear on polynomials in random variables with finite moments, "
-            r"$\operatorname{E}[1]=1$, and $\operatorname{E}[t]\ge 0$ where $t\ge 0$."
+            r"$\operatorname{E}[1]=1$, and $\operatorname{E}[t]\ge0$ where $t\ge0$."
         ),
         "ko": (
             r"$\operatorname{E}$는 적률이 유한한 확률변수들의 다항식에 대해 선형이고 "
-            r"$\operatorname{E}[1]=1$이며, $t\ge 0$이면 $\operatorname{E}[t]\ge 0$입니다."
+            r"$\operatorname{E}[1]=1$이며, $t\ge0$이면 $\operatorname{E}[t]\ge0$입니다."
         ),
     },
     "independence": {
@@ -782,11 +782,11 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     },
     "rank": {
         "en": (
-            r"$\operatorname{rank}M\le r$ exactly if $M=AB$ for some $A$ with $r$ columns and $B$ "
-            "with $r$ rows."
+            r"$\operatorname{rank}(M)\le r$ exactly if $M=AB$ for some $A$ with $r$ columns and "
+            "$B$ with $r$ rows."
         ),
         "ko": (
-            r"$\operatorname{rank}M\le r$인 것은 $A$의 열이 $r$개인 분해 $M=AB$가 있다는 것과 "
+            r"$\operatorname{rank}(M)\le r$인 것은 $A$의 열이 $r$개인 분해 $M=AB$가 있다는 것과 "
             "같습니다."
         ),
     },

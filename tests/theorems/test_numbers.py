@@ -79,7 +79,7 @@ def _() -> list[str]:
 @figures("softmax_ratio")
 def _() -> list[str]:
     p = softmax(2, 1, 0)
-    return [f"{fixed(p[0], 4)}/{fixed(p[1], 4)}={fixed(p[0] / p[1], 3)}"]
+    return [f"{fixed(p[0], 4)}/{fixed(p[1], 4)}\\approx{fixed(p[0] / p[1], 3)}"]
 
 
 @figures("softmax_order")
@@ -112,7 +112,7 @@ def _() -> list[str]:
 @figures("softmax_jacobian")
 def _() -> list[str]:
     p = softmax(2, 1, 0)
-    return ["=" + fixed(p[0] * (1 - p[0]), 3), "=-" + fixed(p[0] * p[1], 3)]
+    return [r"\approx" + fixed(p[0] * (1 - p[0]), 3), r"\approx-" + fixed(p[0] * p[1], 3)]
 
 
 @figures("softmax_jacobian_bound")
@@ -148,8 +148,8 @@ def _() -> list[str]:
 @figures("lse_gradient")
 def _() -> list[str]:
     return [
-        fixed(lse(2, 1, 0), 4),
-        fixed(lse(mpf("2.001"), 1, 0), 4),
+        fixed(lse(2, 1, 0), 6),
+        fixed(lse(mpf("2.001"), 1, 0), 6),
         fixed(softmax(2, 1, 0)[0], 3),
     ]
 
@@ -169,12 +169,12 @@ def _() -> list[str]:
 def _() -> list[str]:
     p = softmax(2, 1, 0)
     mean = 2 * p[0] + p[1]
-    return ["=-" + fixed(4 * p[0] + p[1] - mean**2, 3)]
+    return [r"\approx-" + fixed(4 * p[0] + p[1] - mean**2, 3)]
 
 
 @figures("max_subtraction")
 def _() -> list[str]:
-    return ["=" + fixed(1 + exp(mpf(-1)) + exp(mpf(-2)), 3)]
+    return [r"\approx" + fixed(1 + exp(mpf(-1)) + exp(mpf(-2)), 3)]
 
 
 @figures("tv_tanh")
@@ -198,7 +198,7 @@ def _() -> list[str]:
 
 @figures("zero_mask_leaks")
 def _() -> list[str]:
-    return ["=" + fixed(1 / (exp(mpf(-3)) + exp(mpf(-2)) + 1), 3)]
+    return [r"\approx" + fixed(1 / (exp(mpf(-3)) + exp(mpf(-2)) + 1), 3)]
 
 
 @figures("causal_first_row")
@@ -270,12 +270,12 @@ def _() -> list[str]:
 def _() -> list[str]:
     A = ((1, 0), (mpf(1) / 2, mpf(1) / 2))
     assert [A[0][j] + A[1][j] for j in range(2)] == [mpf(3) / 2, mpf(1) / 2]
-    return [r"dV=(\frac32,\frac12)^\top"]
+    return [r"\mathrm{dV}=(\frac32,\frac12)^\top"]
 
 
 @figures("grad_weights")
 def _() -> list[str]:
-    return [f"dA_{{ij}}={1 * 3 + 2 * -1}"]
+    return [rf"\mathrm{{dA}}_{{ij}}={1 * 3 + 2 * -1}"]
 
 
 @figures("grad_scores")
@@ -283,7 +283,7 @@ def _() -> list[str]:
     A, dA = (mpf(1) / 2, mpf(1) / 4, mpf(1) / 4), (4, 0, 0)
     mean = sum(a * g for a, g in zip(A, dA, strict=True))
     assert [a * (g - mean) for a, g in zip(A, dA, strict=True)] == [1, -mpf(1) / 2, -mpf(1) / 2]
-    return [r"dS_i=(1,-\frac12,-\frac12)", f"${int(mean)}$"]
+    return [r"\mathrm{dS}_i=(1,-\frac12,-\frac12)", f"${int(mean)}$"]
 
 
 @figures("grad_delta")
@@ -295,19 +295,19 @@ def _() -> list[str]:
 @figures("grad_queries_keys")
 def _() -> list[str]:
     assert 1 * 2 / 4**0.5 == 1
-    return ["dq_i=(1,0,0,0)"]
+    return [r"\mathrm{dq}_i=(1,0,0,0)"]
 
 
 @figures("grad_masked")
 def _() -> list[str]:
     p = softmax(2, 1)
     ds = p[0] * (1 - p[0])
-    return [f"ds=({fixed(ds, 3)},-{fixed(ds, 3)},0)"]
+    return [rf"\mathrm{{ds}}\approx({fixed(ds, 3)},-{fixed(ds, 3)},0)"]
 
 
 @figures("grad_projections")
 def _() -> list[str]:
-    return [f"dX=2+3+5+1={2 + 3 + 5 + 1}"]
+    return [rf"\mathrm{{dX}}=2+3+5+1={2 + 3 + 5 + 1}"]
 
 
 @figures("grad_vanishes")
@@ -343,12 +343,12 @@ def _() -> list[str]:
 
 @figures("attention_error")
 def _() -> list[str]:
-    return ["=" + fixed(2 * mpmath.tanh(mpf(5) / 10**6) + mpf(2) ** -8, 5)]
+    return [r"\approx" + fixed(2 * mpmath.tanh(mpf(5) / 10**6) + mpf(2) ** -8, 5)]
 
 
 @figures("narrow_weights")
 def _() -> list[str]:
-    return [fixed(mpf(2) ** -8, 4), fixed(mpf(2) ** -11, 5)]
+    return [fixed(mpf(2) ** -8, 5), fixed(mpf(2) ** -11, 5)]
 
 
 @figures("finite_mask_rounding")
@@ -461,7 +461,7 @@ def _() -> list[str]:
 def _() -> list[str]:
     total = sum(exp(mpf(s) - 2) for s in (2, 1, 0))
     assert mpmath.almosteq(total, 1 + exp(mpf(-1)) * (1 + exp(mpf(-1))))
-    return ["=" + fixed(total, 3)]
+    return [r"\approx" + fixed(total, 3)]
 
 
 @figures("decode_cost")

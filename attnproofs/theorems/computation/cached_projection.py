@@ -48,10 +48,12 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "What the cache holds", "ko": "캐시에 담긴 것"},
     prose={
-        "en": "Decoding appends one projected token a step and keeps the rest. By induction on the "
-        "step, the cache after t steps holds exactly rows 1..t of the projection of the sequence.",
-        "ko": "디코딩은 단계마다 토큰 하나를 사영하여 덧붙이고 나머지는 그대로 둡니다. 단계에 대한 귀납법에 "
-        "따라, t단계 뒤의 캐시는 수열을 사영한 결과의 1행부터 t행까지와 정확히 같습니다.",
+        "en": r"Decoding appends one projected token a step and keeps the rest. By induction on "
+        r"the step, the cache after $t$ steps holds exactly rows $1,\dots,t$ of the projection "
+        r"of the sequence.",
+        "ko": "디코딩은 단계마다 토큰 하나를 사영하여 덧붙이고 나머지는 그대로 둡니다. 단계에 "
+        "대한 귀납법에 따라, $t$단계 뒤의 캐시는 수열을 사영한 결과의 $1$행부터 $t$행까지와 "
+        "정확히 같습니다.",
     },
     parts=(Part(statement, Induction("t", base, step)),),
     references=("pope2022",),

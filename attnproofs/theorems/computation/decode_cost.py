@@ -73,9 +73,9 @@ THEOREM = Theorem(
         "en": "At step $t$ the new token needs $t$ scores if keys are cached, and recomputing "
         "the whole prefix needs $t^2$. Over $T$ steps that is $T(T+1)/2$ against "
         "$T(T+1)(2T+1)/6$: the cache saves a factor of about $2T/3$.",
-        "ko": "키를 캐시에 두면 $t$번째 단계의 새 토큰에는 점수가 $t$개 필요하고, 앞부분을 "
-        "모두 다시 계산하면 $t^2$개가 필요합니다. $T$단계를 더하면 $T(T+1)/2$개와 "
-        "$T(T+1)(2T+1)/6$개이므로, 캐시는 약 $2T/3$배를 아낍니다.",
+        "ko": "키를 캐시에 두면 $t$번째 단계의 새 토큰에는 점수가 $t$개 필요하고, 앞부분을 모두 "
+        "다시 계산하면 $t^2$개가 필요합니다. $T$단계를 더하면 $T(T+1)/2$개와 "
+        "$T(T+1)(2T+1)/6$개이므로, 캐시는 비용을 약 $2T/3$분의 1로 줄입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -83,14 +83,14 @@ THEOREM = Theorem(
             recomputed,
             Induction("T", base, step),
             name="recomputed",
-            title={"en": "without a cache", "ko": "캐시가 없을 때"},
+            title={"en": "Without a cache", "ko": "캐시가 없을 때"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "recomputing costs only twice as much",
-                "ko": "다시 계산해도 두 배밖에 들지 않는다",
+                "en": "Recomputing costs only twice as much",
+                "ko": "다시 계산해도 두 배밖에 들지 않는다는 주장",
             },
             statement=twice,
             attempt=attempt,

@@ -80,14 +80,14 @@ THEOREM = Theorem(
         "expectation the output is $AV$, whatever the dependence between the drops. A single "
         "row of dropped weights need not sum to one; without the division even the mean is too "
         "small.",
-        "ko": "가중치마다 확률 $1-p$로 남기고 $1-p$로 나눕니다. 서로 어떻게 얽혀 있든 출력의 "
-        "기댓값은 $AV$입니다. 한 번 뽑은 가중치의 합은 1이 아닐 수 있고, 나누지 않으면 "
-        "평균조차 작아집니다.",
+        "ko": "가중치마다 확률 $1-p$로 남기고 $1-p$로 나눕니다. 어느 가중치를 남기는지가 서로 "
+        "어떻게 얽혀 있든 출력의 기댓값은 $AV$입니다. 한 번 뽑은 가중치의 합은 1이 아닐 수 "
+        "있고, 나누지 않으면 평균조차 작아집니다.",
     },
     parts=(Part(statement, proof, instance=coin),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "without dividing by $1-p$", "ko": "$1-p$로 나누지 않아도 된다"},
+            title={"en": "Without dividing by $1-p$", "ko": "$1-p$로 나누지 않아도 된다는 주장"},
             statement=unscaled,
             attempt=attempt,
             because="the two sides are not equal by ring",

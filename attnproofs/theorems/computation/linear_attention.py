@@ -47,17 +47,17 @@ THEOREM = Theorem(
         "matrix is never needed, and the cost is linear in $T$. The exponential of softmax is "
         "not such a product of finitely many features, so this cannot be done with softmax "
         "itself.",
-        "ko": "점수가 특징의 곱 $\\varphi(q)\\cdot\\varphi(k)$이면 "
-        "$(\\varphi(Q)\\varphi(K)^\\top)V=\\varphi(Q)(\\varphi(K)^\\top V)$이므로 $T\\times T$ "
-        "행렬이 필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수는 유한개 특징의 이런 곱이 "
-        "아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",
+        "ko": r"점수가 특징의 곱 $\varphi(q)\cdot\varphi(k)$이면 "
+        r"$(\varphi(Q)\varphi(K)^\top)V=\varphi(Q)(\varphi(K)^\top V)$이므로 $T\times T$ 행렬이 "
+        r"필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수함수는 유한개의 특징으로 만든 "
+        r"이런 곱이 아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the same with $e^{q\\cdot k}$ and the features $e^q$, $e^k$",
-                "ko": "$e^{q\\cdot k}$와 특징 $e^q$, $e^k$로도 같다",
+                "en": "The same with $e^{q\\cdot k}$ and the features $e^q$, $e^k$",
+                "ko": r"$e^{q\cdot k}$를 특징 $e^q$, $e^k$의 곱으로 바꾸어도 같다는 주장",
             },
             statement=with_exponentials,
             because="the two sides are not equal by ring",

@@ -92,11 +92,11 @@ THEOREM = Theorem(
         "new shift adds these numbers. So merging is associative and commutative, a state with "
         "sum 0 is neutral, and keys may be split over devices in any way. Averaging the two "
         "outputs is not merging: it forgets how much weight each part holds.",
-        "ko": "일부 키에 대한 부분 결과는 이동량 $m$과 합 $l$로 이루어지며(출력도 같은 "
-        "방식으로 합칩니다) 수 $e^ml$을 나타냅니다. 둘을 어떤 새 이동량에서 합치든 이 수들이 "
-        "더해집니다. 따라서 병합은 결합법칙과 교환법칙을 만족하고, 합이 0인 상태는 항등원이며, "
-        "키를 장치에 어떻게 나누어도 됩니다. 두 출력의 평균은 병합이 아닙니다. 각 부분이 가진 "
-        "가중치를 잊기 때문입니다.",
+        "ko": "일부 키에 대한 부분 결과는 이동값 $m$과 합 $l$로 이루어지며(출력도 같은 방식으로 "
+        "합칩니다) 수 $e^ml$을 나타냅니다. 둘을 어떤 새 이동값에서 합치든 이 수들이 더해집니다. "
+        "따라서 병합은 결합법칙과 교환법칙을 만족하고, 합이 0인 상태는 항등원이며, 키를 장치에 "
+        "어떻게 나누어도 됩니다. 두 출력의 평균은 병합이 아닙니다. 각 부분이 가진 가중치를 잊기 "
+        "때문입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -104,18 +104,18 @@ THEOREM = Theorem(
             associative,
             proof_associative,
             name="associative",
-            title={"en": "any grouping, any shifts", "ko": "묶는 방식과 이동량에 관계없다"},
+            title={"en": "Any grouping, any shifts", "ko": "묶는 방식과 이동값에 관계없다"},
         ),
         Part(
             identity,
             proof_identity,
             name="identity",
-            title={"en": "an empty part is neutral", "ko": "빈 부분은 항등원이다"},
+            title={"en": "An empty part is neutral", "ko": "빈 부분은 항등원이다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the outputs are averaged", "ko": "두 출력의 평균을 낸다"},
+            title={"en": "The outputs are averaged", "ko": "두 출력의 평균을 낸다는 주장"},
             statement=averaged,
             attempt=attempt,
             because="the two sides are not equal by ring, expring",
@@ -124,9 +124,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Scores $2$ and $(1,0)$: states $(2,1)$ and $(1,1+e^{-1})$; merged at $2$: "
-        r"$1+e^{-1}(1+e^{-1})=1.503$, the full sum.",
-        "ko": r"점수 $2$와 $(1,0)$의 상태는 $(2,1)$과 $(1,1+e^{-1})$이고, 이동량 $2$에서 "
-        r"합치면 $1+e^{-1}(1+e^{-1})=1.503$으로 전체 합과 같습니다.",
+        r"$1+e^{-1}(1+e^{-1})\approx1.503$, the full sum.",
+        "ko": r"점수 $2$와 $(1,0)$의 상태는 $(2,1)$과 $(1,1+e^{-1})$이고, 이동값 $2$에서 합치면 "
+        r"$1+e^{-1}(1+e^{-1})\approx1.503$으로 전체 합과 같습니다.",
     },
     references=("milakov2018", "rabe2021", "dao2023"),
 )

@@ -81,9 +81,10 @@ THEOREM = Theorem(
         "and without a mask this is positive for every pair: information and gradients pass "
         "between any two tokens in one step, where a recurrent network needs $|i-j|$ of them. "
         "Scores and values are independent variables here; it is the value path that is short.",
-        "ko": "출력 $o_i$를 밸류 $v_j$로 미분하면 가중치 $A_{ij}$이고, 마스크가 없으면 모든 쌍에 대하여 "
-        "양수입니다. 순환 신경망에서는 $|i-j|$단계가 필요한 두 토큰 사이를 정보와 기울기가 한 단계에 "
-        "지나갑니다. 여기에서 점수와 밸류는 독립 변수이며, 짧은 것은 밸류를 지나는 경로입니다.",
+        "ko": "출력 $o_i$를 밸류 $v_j$로 미분하면 가중치 $A_{ij}$이고, 마스크가 없으면 모든 "
+        "쌍에 대하여 양수입니다. 순환 신경망에서는 $|i-j|$단계가 필요한 두 토큰 사이를 정보와 "
+        "기울기가 한 단계 만에 지나갑니다. 여기에서 점수와 밸류는 독립 변수이며, 짧은 것은 "
+        "밸류를 지나는 경로입니다.",
     },
     parts=(
         Part(statement, proof),

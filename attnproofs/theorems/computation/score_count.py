@@ -74,7 +74,7 @@ THEOREM = Theorem(
             number,
             number_proof,
             name="T_8192",
-            title={"en": "In numbers: $T=8192$", "ko": "수치: $T=8192$"},
+            title={"en": "For $T=8192$", "ko": "$T=8192$일 때"},
         ),
     ),
     false_neighbours=(

@@ -79,9 +79,10 @@ THEOREM = Theorem(
         "$b_r\\times b_c$ scores are at most $5T(d_k+d_v)$ numbers, as long as a tile is no larger "
         "than the keys. The full score matrix has $T^2$; from $T>5(d_k+d_v)$ on, tiling needs less "
         "than that matrix alone.",
-        "ko": "쿼리, 키, 밸류, 행마다 하나씩의 출력과 이동값과 합, 그리고 $b_r\\times b_c$개의 점수로 된 타일 "
-        "하나를 모두 합해도, 타일이 키보다 크지 않은 한 수 $5T(d_k+d_v)$개 이하입니다. 점수 행렬 전체는 "
-        "$T^2$개이므로, $T>5(d_k+d_v)$이면 타일 방식에 드는 메모리가 점수 행렬 하나보다 작습니다.",
+        "ko": r"타일이 키보다 크지 않으면, 쿼리, 키, 밸류, 행마다 하나씩의 출력과 이동값과 합, "
+        r"그리고 $b_r\times b_c$개의 점수로 된 타일 하나를 모두 합해도 수가 $5T(d_k+d_v)$개 "
+        r"이하입니다. 점수 행렬 전체는 $T^2$개이므로, $T>5(d_k+d_v)$이면 타일 방식에 드는 "
+        r"메모리가 점수 행렬 하나보다 작습니다.",
     },
     parts=(
         Part(statement, proof),

@@ -93,10 +93,10 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "Tiled attention is exact", "ko": "타일 어텐션은 정확하다"},
     prose={
-        "en": "FlashAttention visits the keys tile by tile, keeping for each query a shift, a sum $L$ "
-        "and an output $O$, both rescaled when the shift changes. At the end $O_B=L_B\\cdot o$ with "
-        "the output $o$ of ordinary attention, and $L_B>0$, so that $O_B/L_B$ *is* attention: not an "
-        "approximation, for any tiles and any shifts.",
+        "en": r"FlashAttention visits the keys tile by tile, keeping for each query a shift, a "
+        r"sum $L$ and an output $O$, both rescaled when the shift changes. At the end "
+        r"$O_B=L_B\cdot o$ with the output $o$ of ordinary attention, and $L_B>0$, so that "
+        r"$O_B/L_B$ is attention: not an approximation, for any tiles and any shifts.",
         "ko": "FlashAttention은 키를 타일 단위로 훑으면서 쿼리마다 이동값과 합 $L$, 출력 $O$를 유지하고, "
         "이동값이 바뀌면 둘의 크기를 함께 맞춥니다. 마지막에는 보통 어텐션의 출력 $o$에 대하여 "
         "$O_B=L_B\\cdot o$이고 $L_B>0$이므로 $O_B/L_B$가 바로 어텐션입니다. 타일과 이동값이 무엇이든 "

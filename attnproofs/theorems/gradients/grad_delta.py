@@ -64,17 +64,18 @@ THEOREM = Theorem(
         "equals the dot product of a token's output gradient with its output: $d_v$ numbers "
         "instead of $T$. FlashAttention computes it once per row before its backward pass, so "
         "that no row of weights has to be kept.",
-        "ko": "점수의 기울기에서 빼는 평균은 모든 키에 걸친 합이지만, 한 토큰의 출력 "
-        "기울기와 출력의 내적과 같습니다. $T$개가 아니라 $d_v$개의 수로 구할 수 있습니다. "
-        "플래시 어텐션은 역전파에 앞서 이 값을 행마다 한 번 구하므로 가중치의 행을 남겨 둘 "
+        "ko": "점수의 기울기에서 빼는 평균은 모든 키에 걸친 합이지만, 한 토큰의 출력 기울기와 "
+        "출력의 내적과 같습니다. $T$개가 아니라 $d_v$개의 수로 구할 수 있습니다. "
+        "FlashAttention은 역전파에 앞서 이 값을 행마다 한 번 구하므로 가중치의 행을 남겨 둘 "
         "필요가 없습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the dot product of $dO$ with the token's value instead of its output",
-                "ko": "출력이 아니라 그 토큰의 밸류와 $dO$의 내적이다",
+                "en": r"The dot product of $\mathrm{dO}$ with the token's value instead of its "
+                r"output",
+                "ko": r"출력이 아니라 그 토큰의 밸류와 $\mathrm{dO}$의 내적이라는 주장",
             },
             statement=with_values,
             attempt=attempt,
@@ -82,9 +83,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$A_i=(\frac12,\frac12)$, $V=(2,4)^\top$, $dO_i=10$: "
+        "en": r"$A_i=(\frac12,\frac12)$, $V=(2,4)^\top$, $\mathrm{dO}_i=10$: "
         r"$\frac12\cdot20+\frac12\cdot40=30=10\cdot3$.",
-        "ko": r"$A_i=(\frac12,\frac12)$, $V=(2,4)^\top$, $dO_i=10$이면 "
+        "ko": r"$A_i=(\frac12,\frac12)$, $V=(2,4)^\top$, $\mathrm{dO}_i=10$이면 "
         r"$\frac12\cdot20+\frac12\cdot40=30=10\cdot3$입니다.",
     },
     references=("dao2022", "dao2023"),

@@ -121,14 +121,14 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Masked pairs have no gradient", "ko": "마스크된 쌍에는 기울기가 없다"},
     prose={
-        "en": "With hard masks the gradient of a score is its weight times the excess of its "
-        "gradient over the mean, as without a mask; at a masked key the weight is exactly 0, "
-        "and so is the gradient. If weights are masked only after softmax, this fails: a "
-        "masked score still moves the normaliser.",
+        "en": "With hard masks the gradient of a score is its weight times the excess of the "
+        "weight's gradient over the weighted mean, as without a mask; at a masked key the "
+        "weight is exactly 0, and so is the gradient. If weights are masked only after softmax, "
+        "this fails: a masked score still moves the normaliser.",
         "ko": "마스크를 소프트맥스 앞에서 걸면 점수의 기울기는 마스크가 없을 때와 같이 "
-        "가중치에 평균을 넘는 몫을 곱한 값입니다. 마스크된 키에서는 가중치가 정확히 0이므로 "
-        "기울기도 0입니다. 소프트맥스 뒤에 마스크하면 그렇지 않습니다. 마스크된 점수도 "
-        "분모를 움직이기 때문입니다.",
+        "가중치에, 그 가중치의 기울기가 가중평균을 넘는 만큼을 곱한 값입니다. 마스크된 키에서는 "
+        "가중치가 정확히 0이므로 기울기도 0입니다. 소프트맥스 뒤에 마스크하면 그렇지 않습니다. "
+        "마스크된 점수도 분모를 움직이기 때문입니다.",
     },
     parts=(
         Part(statement, proof, instance=one_kept),
@@ -136,14 +136,14 @@ THEOREM = Theorem(
             formula,
             proof_formula,
             name="formula",
-            title={"en": "the gradient of masked weights", "ko": "마스크된 가중치의 기울기"},
+            title={"en": "The gradient of masked weights", "ko": "마스크된 가중치의 기울기"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the same when weights are masked after softmax",
-                "ko": "소프트맥스 뒤에 마스크해도 같다",
+                "en": "The same when weights are masked after softmax",
+                "ko": "소프트맥스 뒤에 마스크해도 같다는 주장",
             },
             statement=after_softmax,
             attempt=attempt,
@@ -151,8 +151,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,0)$, third masked, $g=(1,0,5)$: $ds=(0.197,-0.197,0)$.",
-        "ko": r"점수 $(2,1,0)$, 셋째 마스크, $g=(1,0,5)$이면 $ds=(0.197,-0.197,0)$입니다.",
+        "en": r"Scores $(2,1,0)$, third masked, $g=(1,0,5)$: "
+        r"$\mathrm{ds}\approx(0.197,-0.197,0)$.",
+        "ko": r"점수 $(2,1,0)$에서 셋째 키를 마스크하고 $g=(1,0,5)$이면 "
+        r"$\mathrm{ds}\approx(0.197,-0.197,0)$입니다.",
     },
     references=("dao2022",),
 )

@@ -159,20 +159,23 @@ THEOREM = Theorem(
             projection,
             proof_projection,
             name="projection",
-            title={"en": r"a projection matrix: $X^\top dQ$", "ko": r"사영 행렬: $X^\top dQ$"},
+            title={
+                "en": r"A projection matrix: $X^\top \mathrm{dQ}$",
+                "ko": r"사영 행렬: $X^\top \mathrm{dQ}$",
+            },
         ),
         Part(
             step,
             proof_step,
             name="step",
-            title={"en": "one entry of a projection", "ko": "사영의 성분 하나"},
+            title={"en": "One entry of a projection", "ko": "사영의 성분 하나"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the three projections alone, without the residual",
-                "ko": "잔차 없이 세 사영만 더한다",
+                "en": "The three projections alone, without the residual",
+                "ko": "잔차 없이 세 사영만 더한다는 주장",
             },
             statement=without_residual,
             attempt=attempt,
@@ -180,9 +183,11 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$d_{model}=1$, $W_Q=2$, $W_K=3$, $W_V=5$, $dQ=dK=dV=dY=1$: $dX=2+3+5+1=11$.",
-        "ko": r"$d_{model}=1$, $W_Q=2$, $W_K=3$, $W_V=5$, $dQ=dK=dV=dY=1$이면 "
-        r"$dX=2+3+5+1=11$입니다.",
+        "en": r"$d_{\mathrm{model}}=1$, $W_Q=2$, $W_K=3$, $W_V=5$, "
+        r"$\mathrm{dQ}=\mathrm{dK}=\mathrm{dV}=\mathrm{dY}=1$: $\mathrm{dX}=2+3+5+1=11$.",
+        "ko": r"$d_{\mathrm{model}}=1$, $W_Q=2$, $W_K=3$, $W_V=5$, "
+        r"$\mathrm{dQ}=\mathrm{dK}=\mathrm{dV}=\mathrm{dY}=1$이면 "
+        r"$\mathrm{dX}=2+3+5+1=11$입니다.",
     },
     references=("vaswani2017", "dao2022"),
 )

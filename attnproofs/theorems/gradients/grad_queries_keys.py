@@ -122,13 +122,13 @@ THEOREM = Theorem(
     },
     parts=(
         Part(statement, proof),
-        Part(keys, proof_keys, name="keys", title={"en": "the keys", "ko": "키"}),
+        Part(keys, proof_keys, name="keys", title={"en": "The keys", "ko": "키"}),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"$dS\,K$, without $1/\sqrt{d_k}$",
-                "ko": r"$1/\sqrt{d_k}$ 없이 $dS\,K$이다",
+                "en": r"$\mathrm{dS}\,K$, without $1/\sqrt{d_k}$",
+                "ko": r"$1/\sqrt{d_k}$ 없이 $\mathrm{dS}\,K$라는 주장",
             },
             statement=without_scale,
             attempt=attempt,
@@ -136,8 +136,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$d_k=4$, $dS_i=(1,-1)$, $k_1=(2,0,0,0)$, $k_2=0$: $dq_i=(1,0,0,0)$.",
-        "ko": r"$d_k=4$, $dS_i=(1,-1)$, $k_1=(2,0,0,0)$, $k_2=0$이면 $dq_i=(1,0,0,0)$입니다.",
+        "en": r"$d_k=4$, $\mathrm{dS}_i=(1,-1)$, $k_1=(2,0,0,0)$, $k_2=0$: "
+        r"$\mathrm{dq}_i=(1,0,0,0)$.",
+        "ko": r"$d_k=4$, $\mathrm{dS}_i=(1,-1)$, $k_1=(2,0,0,0)$, $k_2=0$이면 "
+        r"$\mathrm{dq}_i=(1,0,0,0)$입니다.",
     },
     references=("dao2022",),
 )

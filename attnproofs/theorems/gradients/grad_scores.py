@@ -108,22 +108,22 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradient of the scores", "ko": "점수의 기울기"},
     prose={
-        "en": "The gradient of a score is its weight times how much the gradient of that "
-        "weight exceeds the weighted mean of its row. So each row of $dS$ sums to 0, and keys "
-        "with little weight receive little gradient.",
-        "ko": "점수의 기울기는 그 가중치에, 가중치의 기울기가 그 행의 가중평균을 얼마나 "
-        "넘는지를 곱한 값입니다. 따라서 $dS$의 각 행은 합이 0이며, 가중치가 작은 키는 기울기도 "
-        "작게 받습니다.",
+        "en": r"The gradient of a score is its weight times how much the gradient of that "
+        r"weight exceeds the weighted mean of its row. So each row of $\mathrm{dS}$ sums to 0, "
+        r"and keys with little weight receive little gradient.",
+        "ko": r"점수의 기울기는 그 가중치에, 가중치의 기울기가 그 행의 가중평균을 얼마나 "
+        r"넘는지를 곱한 값입니다. 따라서 $\mathrm{dS}$의 각 행은 합이 0이며, 가중치가 작은 키는 "
+        r"기울기도 작게 받습니다.",
     },
     parts=(
         Part(statement, proof),
-        Part(row, proof_row, name="row", title={"en": "one row", "ko": "한 행"}),
+        Part(row, proof_row, name="row", title={"en": "One row", "ko": "한 행"}),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"$A\circ dA$, without the row sum",
-                "ko": r"행의 합을 빼지 않은 $A\circ dA$이다",
+                "en": r"$A\circ \mathrm{dA}$, without the row sum",
+                "ko": r"행의 합을 빼지 않은 $A\circ \mathrm{dA}$라는 주장",
             },
             statement=without_mean,
             attempt=attempt,
@@ -131,10 +131,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$A_i=(\frac12,\frac14,\frac14)$, $dA_i=(4,0,0)$: mean $2$, "
-        r"$dS_i=(1,-\frac12,-\frac12)$.",
-        "ko": r"$A_i=(\frac12,\frac14,\frac14)$, $dA_i=(4,0,0)$이면 평균은 $2$이고 "
-        r"$dS_i=(1,-\frac12,-\frac12)$입니다.",
+        "en": r"$A_i=(\frac12,\frac14,\frac14)$, $\mathrm{dA}_i=(4,0,0)$: mean $2$, "
+        r"$\mathrm{dS}_i=(1,-\frac12,-\frac12)$.",
+        "ko": r"$A_i=(\frac12,\frac14,\frac14)$, $\mathrm{dA}_i=(4,0,0)$이면 평균은 $2$이고 "
+        r"$\mathrm{dS}_i=(1,-\frac12,-\frac12)$입니다.",
     },
     references=("dao2022", "milakov2018"),
 )

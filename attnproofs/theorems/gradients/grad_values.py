@@ -86,28 +86,30 @@ THEOREM = Theorem(
     chapter="gradients",
     title={"en": "Gradient of the values", "ko": "밸류의 기울기"},
     prose={
-        "en": r"If $dO$ is the gradient of a loss with respect to the output $O=AV$, the "
-        r"gradient with respect to the values is $A^\top dO$: each value collects the output "
-        r"gradients of the tokens that looked at it, in proportion to their weights. Here and "
-        r"below a loss enters through its first-order part, the sum of $dO$ times $O$.",
-        "ko": r"손실의 출력 $O=AV$에 대한 기울기가 $dO$이면 밸류에 대한 기울기는 $A^\top "
-        r"dO$입니다. 각 밸류는 자신을 본 토큰들의 출력 기울기를 그 가중치만큼 모아 받습니다. "
-        r"여기서부터 손실은 일차 부분, 곧 $dO$와 $O$의 성분별 곱의 합으로 나타냅니다.",
+        "en": r"If $\mathrm{dO}$ is the gradient of a loss with respect to the output $O=AV$, "
+        r"the gradient with respect to the values is $A^\top \mathrm{dO}$: each value collects "
+        r"the output gradients of the tokens that looked at it, in proportion to their weights.",
+        "ko": r"손실의 출력 $O=AV$에 대한 기울기가 $\mathrm{dO}$이면 밸류에 대한 기울기는 "
+        r"$A^\top \mathrm{dO}$입니다. 각 밸류는 자신을 본 토큰들의 출력 기울기를 그 가중치만큼 "
+        r"모아 받습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": r"$A\,dO$, without the transpose", "ko": r"전치 없이 $A\,dO$이다"},
+            title={
+                "en": r"$A\,\mathrm{dO}$, without the transpose",
+                "ko": r"전치 없이 $A\,\mathrm{dO}$라는 주장",
+            },
             statement=untransposed,
             attempt=attempt,
             because="the two sides are not equal by ring",
         ),
     ),
     numbers={
-        "en": r"$A=\begin{pmatrix}1&0\\ \frac12&\frac12\end{pmatrix}$, $dO=(1,1)^\top$: "
-        r"$dV=(\frac32,\frac12)^\top$.",
-        "ko": r"$A=\begin{pmatrix}1&0\\ \frac12&\frac12\end{pmatrix}$, $dO=(1,1)^\top$이면 "
-        r"$dV=(\frac32,\frac12)^\top$입니다.",
+        "en": r"$A=\begin{pmatrix}1&0\\ \frac12&\frac12\end{pmatrix}$, "
+        r"$\mathrm{dO}=(1,1)^\top$: $\mathrm{dV}=(\frac32,\frac12)^\top$.",
+        "ko": r"$A=\begin{pmatrix}1&0\\ \frac12&\frac12\end{pmatrix}$, "
+        r"$\mathrm{dO}=(1,1)^\top$이면 $\mathrm{dV}=(\frac32,\frac12)^\top$입니다.",
     },
     references=("dao2022",),
 )

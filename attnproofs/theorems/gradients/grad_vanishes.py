@@ -208,17 +208,17 @@ def two_opposite(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="grad_vanishes",
     chapter="gradients",
-    title={"en": "Gradients vanish at saturation", "ko": "포화에서 기울기는 사라진다"},
+    title={"en": "Gradients vanish at saturation", "ko": "포화되면 기울기가 사라진다"},
     prose={
         "en": r"Let the gradients of the weights of a row lie between $-M$ and $M$. Then the "
         r"absolute gradients of its scores sum to at most $2M\sum p(1-p)$, which is at most "
         r"$4M(1-p_k)$ for any key $k$. When one key holds nearly all weight, hardly any "
-        r"gradient reaches the scores, and so the queries and keys; with softmax_saturation it "
-        r"is exponentially small in the lead of that key.",
-        "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 점수에 대한 "
-        r"기울기의 절댓값을 모두 더해도 $2M\sum p(1-p)$를 넘지 않고, 어떤 키 $k$에 대해서도 "
+        r"gradient reaches the scores, and so the queries and keys; with the theorem "
+        r"“Saturation” it is exponentially small in the lead of that key.",
+        "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 점수에 대한 기울기의 "
+        r"절댓값을 모두 더해도 $2M\sum p(1-p)$를 넘지 않고, 어떤 키 $k$에 대해서도 "
         r"$4M(1-p_k)$를 넘지 않습니다. 한 키가 가중치를 거의 다 가지면 점수와 쿼리, 키에는 "
-        r"기울기가 거의 닿지 않습니다. softmax_saturation과 합치면 그 크기는 앞선 정도에 대해 "
+        r"기울기가 거의 닿지 않습니다. 정리 「포화」와 합치면 그 크기는 앞선 정도에 대해 "
         r"지수적으로 작습니다.",
     },
     parts=(
@@ -227,28 +227,28 @@ THEOREM = Theorem(
             sharp,
             proof_sharp,
             name="sharp",
-            title={"en": "the sharper bound", "ko": "더 날카로운 한계"},
+            title={"en": "The sharper bound", "ko": "더 날카로운 한계"},
             instance=bounded,
         ),
         Part(
             entry,
             proof_entry,
             name="entry",
-            title={"en": "one score", "ko": "점수 하나"},
+            title={"en": "One score", "ko": "점수 하나"},
             instance=bounded,
         ),
         Part(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "from above", "ko": "위로부터의 한계"},
+            title={"en": "From above", "ko": "위쪽 한계"},
             instance=bounded,
         ),
         Part(
             lower,
             proof_lower,
             name="lower",
-            title={"en": "from below", "ko": "아래로부터의 한계"},
+            title={"en": "From below", "ko": "아래쪽 한계"},
             instance=bounded,
         ),
         Part(
@@ -261,7 +261,7 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "$M(1-p_k)$ is enough", "ko": "$M(1-p_k)$로 충분하다"},
+            title={"en": "$M(1-p_k)$ is enough", "ko": "$M(1-p_k)$로 충분하다는 주장"},
             statement=halved,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",

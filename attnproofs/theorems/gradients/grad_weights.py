@@ -92,15 +92,15 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "averaged over the keys", "ko": "키의 수로 나눈 평균이다"},
+            title={"en": "Averaged over the keys", "ko": "키의 수로 나눈 평균이라는 주장"},
             statement=halved,
             attempt=attempt,
             because="the two sides are not equal by ring",
         ),
     ),
     numbers={
-        "en": r"$dO_i=(1,2)$, $v_j=(3,-1)$: $dA_{ij}=1$.",
-        "ko": r"$dO_i=(1,2)$, $v_j=(3,-1)$이면 $dA_{ij}=1$입니다.",
+        "en": r"$\mathrm{dO}_i=(1,2)$, $v_j=(3,-1)$: $\mathrm{dA}_{ij}=1$.",
+        "ko": r"$\mathrm{dO}_i=(1,2)$, $v_j=(3,-1)$이면 $\mathrm{dA}_{ij}=1$입니다.",
     },
     references=("dao2022",),
 )

@@ -52,8 +52,8 @@ THEOREM = Theorem(
     prose={
         "en": "In a matrix of weights, scores of one row move the weights of that row only, by "
         "the softmax Jacobian of the row.",
-        "ko": "가중치 행렬에서 한 행의 점수는 그 행의 가중치만 움직이며, 그 크기는 그 행의 "
-        "소프트맥스 야코비 행렬로 주어집니다.",
+        "ko": "가중치 행렬에서 한 행의 점수는 그 행의 가중치만 움직이며, 그 변화율은 그 행의 "
+        "소프트맥스의 야코비 행렬입니다.",
     },
     parts=(Part(statement, proof),),
     lemma=True,

@@ -131,14 +131,14 @@ THEOREM = Theorem(
         "W_O^{(h)}$: each head adds its own update, for any number $H$ of heads. The second part "
         "says the same for a plain axis on which head $h$ occupies the columns "
         "$(h-1)d_v+1,\\dots,h\\,d_v$.",
-        "ko": "$W_O$를 헤드마다 $d_v$개씩의 행으로 나누면 "
-        "$\\mathrm{Concat}(\\mathrm{head}_1,\\dots,\\mathrm{head}_H)\\,W_O=\\sum_h\\mathrm{head}_h"
-        "W_O^{(h)}$입니다. 곧 헤드의 수 $H$와 관계없이 각 헤드가 자기 몫의 갱신을 더합니다. 둘째 부분은 "
-        "헤드 $h$가 $(h-1)d_v+1,\\dots,h\\,d_v$열을 차지하는 보통의 축에 대하여 같은 사실을 말합니다.",
+        "ko": r"$W_O$를 헤드마다 $d_v$개씩의 행으로 나누면 "
+        r"$\mathrm{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_H)\,W_O=\sum_h\mathrm{head}_hW_O^{(h)}$입니다. "
+        r"곧 헤드의 수 $H$와 관계없이 각 헤드가 자기 몫의 갱신을 더합니다. 둘째 명제는 헤드 "
+        r"$h$가 $(h-1)d_v+1,\dots,h\,d_v$열을 차지하는 펼친 축에 대하여 같은 사실을 말합니다.",
     },
     parts=(
         Part(statement, proof),
-        Part(flat, flat_proof, name="flat", title={"en": "On a plain axis", "ko": "평평한 축에서"}),
+        Part(flat, flat_proof, name="flat", title={"en": "On a plain axis", "ko": "펼친 축에서"}),
     ),
     false_neighbours=(
         FalseNeighbour(

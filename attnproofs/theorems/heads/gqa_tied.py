@@ -141,8 +141,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "head $(g,r)$ uses the keys and values of group $r$ (tiled)",
-                "ko": "헤드 $(g,r)$은 그룹 $r$의 키와 밸류를 쓴다(이어 붙이기)",
+                "en": "Head $(g,r)$ uses the keys and values of group $r$ (tiled)",
+                "ko": "통째로 이어 붙일 때처럼 헤드 $(g,r)$이 그룹 $r$의 키와 밸류를 쓴다는 주장",
             },
             statement=tiled,
             attempt=attempt,

@@ -68,7 +68,7 @@ THEOREM = Theorem(
     },
     parts=(
         Part(statement, proof),
-        Part(flat, flat_proof, name="flat", title={"en": "On a plain axis", "ko": "평평한 축에서"}),
+        Part(flat, flat_proof, name="flat", title={"en": "On a plain axis", "ko": "펼친 축에서"}),
     ),
     false_neighbours=(
         FalseNeighbour(

@@ -81,8 +81,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "permuting the heads alone changes nothing",
-                "ko": "헤드만 섞어도 아무것도 변하지 않는다",
+                "en": "Permuting the heads alone changes nothing",
+                "ko": "헤드만 섞어도 아무것도 변하지 않는다는 주장",
             },
             statement=heads_only,
             attempt=attempt,

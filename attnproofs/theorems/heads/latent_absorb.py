@@ -55,19 +55,20 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Latent keys", "ko": "잠재 키"},
     prose={
-        "en": "If keys are up-projected from latent vectors, $K=CW_{UK}$, then $q\\cdot "
-        "k_j=(qW_{UK}^\\top)\\cdot c_j$. The up-projection can be applied to the query once "
-        "instead of to every cached key, so only the short vectors $c_j$ need to be cached.",
-        "ko": "키가 잠재 벡터를 넓힌 $K=CW_{UK}$이면 $q\\cdot k_j=(qW_{UK}^\\top)\\cdot "
-        "c_j$입니다. 캐시에 있는 키마다 사영을 적용하는 대신 쿼리에 한 번만 적용하면 되므로, "
-        "짧은 벡터 $c_j$만 캐시에 두면 됩니다.",
+        "en": r"If keys are up-projected from latent vectors, $K=CW_{\mathrm{UK}}$, then "
+        r"$q\cdot k_j=(qW_{\mathrm{UK}}^\top)\cdot c_j$. The up-projection can be applied to "
+        r"the query once instead of to every cached key, so only the short vectors $c_j$ need "
+        r"to be cached.",
+        "ko": r"키가 잠재 벡터를 넓힌 $K=CW_{\mathrm{UK}}$이면 $q\cdot "
+        r"k_j=(qW_{\mathrm{UK}}^\top)\cdot c_j$입니다. 캐시에 있는 키마다 사영을 적용하는 대신 "
+        r"쿼리에 한 번만 적용하면 되므로, 짧은 벡터 $c_j$만 캐시에 두면 됩니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the query is multiplied by $W_{UK}$ without the transpose",
-                "ko": "쿼리에 전치하지 않은 $W_{UK}$를 곱한다",
+                "en": r"The query is multiplied by $W_{\mathrm{UK}}$ without the transpose",
+                "ko": r"쿼리에 전치하지 않은 $W_{\mathrm{UK}}$를 곱한다는 주장",
             },
             statement=untransposed,
             attempt=attempt,
@@ -75,9 +76,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$: $k=(6,8)$, $q\cdot "
+        "en": r"$r=1$, $c=2$, $W_{\mathrm{UK}}=(3,4)$, $q=(1,1)$: $k=(6,8)$, $q\cdot "
         r"k=14=(1\cdot3+1\cdot4)\cdot2$.",
-        "ko": r"$r=1$, $c=2$, $W_{UK}=(3,4)$, $q=(1,1)$이면 $k=(6,8)$이고 $q\cdot "
+        "ko": r"$r=1$, $c=2$, $W_{\mathrm{UK}}=(3,4)$, $q=(1,1)$이면 $k=(6,8)$이고 $q\cdot "
         r"k=14=(1\cdot3+1\cdot4)\cdot2$입니다.",
     },
     references=("deepseek2024",),

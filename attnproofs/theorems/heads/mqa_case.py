@@ -112,20 +112,20 @@ def shared(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="mqa_case",
     chapter="heads",
-    title={"en": "Multi-query attention", "ko": "멀티 쿼리 어텐션"},
+    title={"en": "Multi-query attention", "ko": "멀티쿼리 어텐션"},
     prose={
         "en": "With a single group every head shares the same keys and values: grouped-query "
         "attention becomes multi-query attention. The heads still differ, because their "
         "queries do.",
-        "ko": "그룹이 하나이면 모든 헤드가 같은 키와 밸류를 씁니다. 그룹 쿼리 어텐션이 멀티 "
-        "쿼리 어텐션이 되는 것입니다. 그래도 쿼리가 다르므로 헤드들의 출력은 서로 다릅니다.",
+        "ko": "그룹이 하나이면 모든 헤드가 같은 키와 밸류를 씁니다. 그룹 쿼리 어텐션이 멀티쿼리 "
+        "어텐션이 되는 것입니다. 그래도 쿼리가 다르므로 헤드들의 출력은 서로 다릅니다.",
     },
     parts=(Part(statement, proof, instance=shared),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "all heads then give the same output",
-                "ko": "그러면 모든 헤드의 출력이 같다",
+                "en": "All heads then give the same output",
+                "ko": "그러면 모든 헤드의 출력이 같다는 주장",
             },
             statement=one_output,
             attempt=attempt,
@@ -137,7 +137,7 @@ THEOREM = Theorem(
         "en": r"32 heads, $d_k=128$: $2\cdot128=256$ cached numbers per token instead of "
         r"$32\cdot256=8192$.",
         "ko": r"헤드가 32개이고 $d_k=128$이면 토큰마다 캐시하는 수가 $32\cdot256=8192$개에서 "
-        r"$2\cdot128=256$개로 줍니다.",
+        r"$2\cdot128=256$개로 줄어듭니다.",
     },
     references=("shazeer2019", "ainslie2023"),
 )

@@ -78,13 +78,13 @@ def one_softmax(s: Scope) -> Claim:
 THEOREM = Theorem(
     id="multihead_formula",
     chapter="heads",
-    title={"en": "Multi-head attention in one line", "ko": "한 줄로 쓴 멀티 헤드 어텐션"},
+    title={"en": "Multi-head attention in one line", "ko": "한 줄로 쓴 멀티헤드 어텐션"},
     prose={
         "en": "The layer returns $X+\\sum_h A_h\\,X\\,W_V^{(h)}W_O^{(h)}$: heads act independently and "
         "add up, each with its own weights $A_h$ and its own output-value circuit.",
-        "ko": "멀티 헤드 층의 결과는 $X+\\sum_h A_h\\,X\\,W_V^{(h)}W_O^{(h)}$입니다. 헤드는 서로 "
-        "독립적으로 작용하고 그 결과가 더해지며, 각 헤드는 자기 가중치 $A_h$와 자기 출력-밸류 회로를 "
-        "갖습니다.",
+        "ko": r"멀티헤드 층의 결과는 $X+\sum_h A_h\,X\,W_V^{(h)}W_O^{(h)}$입니다. 헤드는 서로 "
+        r"독립적으로 작용하고 그 결과가 더해지며, 각 헤드는 자기 가중치 $A_h$와 자기 출력-밸류 "
+        r"회로를 갖습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -98,10 +98,12 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$H=2$, $d_{\mathrm{model}}=d_v=1$, $W_V^{(1)}W_O^{(1)}=2$, $W_V^{(2)}W_O^{(2)}=-1$: a "
-        r"token $x$ that both heads attend to at $y$ becomes $x+2y-y=x+y$.",
-        "ko": r"$H=2$, $d_{\mathrm{model}}=d_v=1$, $W_V^{(1)}W_O^{(1)}=2$, $W_V^{(2)}W_O^{(2)}=-1$이고 "
-        r"두 헤드가 모두 $y$에 주목하면 토큰 $x$는 $x+2y-y=x+y$가 됩니다.",
+        "en": r"$H=2$, $d_{\mathrm{model}}=d_v=1$, $W_V^{(1)}W_O^{(1)}=2$, "
+        r"$W_V^{(2)}W_O^{(2)}=-1$: if both heads of token $x$ attend only to $y$, $x$ becomes "
+        r"$x+2y-y=x+y$.",
+        "ko": r"$H=2$, $d_{\mathrm{model}}=d_v=1$, $W_V^{(1)}W_O^{(1)}=2$, "
+        r"$W_V^{(2)}W_O^{(2)}=-1$이고 토큰 $x$의 두 헤드가 모두 $y$에만 주목하면 $x$는 "
+        r"$x+2y-y=x+y$가 됩니다.",
     },
     references=("vaswani2017", "elhage2021"),
 )

@@ -63,12 +63,12 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Rank of all heads together", "ko": "모든 헤드를 합한 계수"},
     prose={
-        "en": "One head's value map has rank at most $d_v$; the sum of $H$ of them has rank at most "
-        "$H\\,d_v$. With $H\\,d_v=d_{\\mathrm{model}}$ the heads together can express a full-rank map, "
-        "which no head can alone.",
-        "ko": "헤드 하나의 밸류 사상은 계수(rank)가 $d_v$ 이하이고, $H$개를 더하면 $H\\,d_v$ 이하입니다. "
-        "$H\\,d_v=d_{\\mathrm{model}}$이면 헤드 하나로는 불가능한 완전 계수의 사상도 여러 헤드가 함께 "
-        "나타낼 수 있습니다.",
+        "en": r"One head's value map has rank at most $d_v$; the sum of $H$ of them has rank at "
+        r"most $H\,d_v$. With $H\,d_v=d_{\mathrm{model}}$ and $H\ge2$ the heads together can "
+        r"express a full-rank map, which no head can alone.",
+        "ko": r"헤드 하나의 밸류 사상은 계수(rank)가 $d_v$ 이하이고, $H$개를 더하면 $H\,d_v$ "
+        r"이하입니다. $H\,d_v=d_{\mathrm{model}}$이고 $H\ge2$이면 헤드 하나로는 불가능한, "
+        r"계수가 최대인 사상도 여러 헤드가 함께 나타낼 수 있습니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -83,7 +83,7 @@ THEOREM = Theorem(
         "en": r"$d_{\mathrm{model}}=2$, two heads of $d_v=1$ with value maps $e_1e_1^\top$ and "
         r"$e_2e_2^\top$: each has rank $1$, their sum is the identity, of rank $2=H\,d_v$.",
         "ko": r"$d_{\mathrm{model}}=2$이고 $d_v=1$인 두 헤드의 밸류 사상이 $e_1e_1^\top$, "
-        r"$e_2e_2^\top$이면 각각의 계수는 $1$이고, 합은 항등행렬로 계수가 $2=H\,d_v$입니다.",
+        r"$e_2e_2^\top$이면 각각의 계수는 $1$이고, 합은 단위행렬로 계수가 $2=H\,d_v$입니다.",
     },
     references=("elhage2021",),
 )

@@ -99,7 +99,10 @@ THEOREM = Theorem(
     parts=(Part(statement, proof, instance=split_evenly),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the count grows with $H$", "ko": "매개변수 수는 $H$에 비례하여 는다"},
+            title={
+                "en": "The count grows with $H$",
+                "ko": "매개변수 수가 $H$에 비례하여 늘어난다는 주장",
+            },
             statement=grows,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -76,8 +76,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "with one head $W_O$ may be left out",
-                "ko": "헤드가 하나이면 $W_O$를 빼도 된다",
+                "en": "With one head $W_O$ may be left out",
+                "ko": "헤드가 하나이면 $W_O$를 빼도 된다는 주장",
             },
             statement=without_projection,
             because="the two sides are not equal by ring",

@@ -151,7 +151,7 @@ THEOREM = Theorem(
             proof_below,
             name="below",
             title={
-                "en": "the additive weight is never the larger one",
+                "en": "The additive weight is never the larger one",
                 "ko": "덧셈 마스크의 가중치가 더 큰 일은 없다",
             },
         ),
@@ -159,14 +159,14 @@ THEOREM = Theorem(
             denominator,
             proof_denominator,
             name="denominator",
-            title={"en": "the denominator of the additive mask", "ko": "덧셈 마스크의 분모"},
+            title={"en": "The denominator of the additive mask", "ko": "덧셈 마스크의 분모"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "adding the boolean mask itself (1 and 0) to the scores",
-                "ko": "불리언 마스크 자체(1과 0)를 점수에 더해도 같다",
+                "en": "Adding the boolean mask itself (1 and 0) to the scores",
+                "ko": "불리언 마스크 자체(1과 0)를 점수에 더해도 같다는 주장",
             },
             statement=ones,
             attempt=attempt,
@@ -175,9 +175,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731055$ against $0.731059$; the "
-        r"bound is $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$.",
-        "ko": r"점수 $(2,1,0)$, 셋째를 마스크하고 $c=10$이면 $0.731055$과 $0.731059$이며, "
-        r"한계는 $e^{-10}\cdot1/(e^2+e)=4.5\cdot10^{-6}$입니다.",
+        r"bound is $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$.",
+        "ko": r"점수가 $(2,1,0)$이고 셋째 키를 마스크할 때 $c=10$이면 가중치는 $0.731055$와 "
+        r"$0.731059$이며, 한계는 $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$입니다.",
     },
     references=("vaswani2017",),
 )

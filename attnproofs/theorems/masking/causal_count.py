@@ -58,7 +58,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "exactly half of them, $T^2/2$", "ko": "정확히 절반인 $T^2/2$개이다"},
+            title={"en": "Exactly half of them, $T^2/2$", "ko": "정확히 절반인 $T^2/2$개라는 주장"},
             statement=half,
             attempt=attempt,
             because="the two sides are not equal by ring",

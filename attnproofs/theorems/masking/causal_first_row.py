@@ -80,14 +80,14 @@ THEOREM = Theorem(
             output,
             proof_output,
             name="output",
-            title={"en": "its output is its own value", "ko": "출력은 자기 밸류이다"},
+            title={"en": "Its output is its own value", "ko": "출력은 자기 밸류이다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the same with a strict mask, which removes the diagonal",
-                "ko": "대각까지 지우는 엄격한 마스크에서도 같다",
+                "en": "The same with a strict mask, which removes the diagonal",
+                "ko": "대각까지 지우는 엄격한 마스크에서도 같다는 주장",
             },
             statement=strict,
             attempt=attempt,

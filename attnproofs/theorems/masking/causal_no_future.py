@@ -128,10 +128,10 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "Causality", "ko": "인과성"},
     prose={
-        "en": "If two inputs agree on tokens 1..i, their causal outputs agree at token $i$: "
-        "what comes later reaches it neither through the scores nor through the values. This "
-        "is what allows all positions to be trained at once, and keys and values to be cached "
-        "when decoding.",
+        "en": r"If two inputs agree on tokens $1,\dots,i$, their causal outputs agree at token "
+        r"$i$: what comes later reaches it neither through the scores nor through the values. "
+        r"This is what allows all positions to be trained at once, and keys and values to be "
+        r"cached when decoding.",
         "ko": "두 입력이 1번부터 $i$번 토큰까지 같으면 $i$번 토큰의 인과 어텐션 출력도 "
         "같습니다. 뒤에 오는 것은 점수로도 밸류로도 영향을 주지 못합니다. 모든 위치를 "
         "한꺼번에 학습할 수 있고, 디코딩할 때 키와 밸류를 캐시에 남겨 둘 수 있는 것은 이 성질 "
@@ -141,24 +141,24 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "it does not depend on the token itself either: agreement before $i$ is "
+                "en": "It does not depend on the token itself either: agreement before $i$ is "
                 "enough",
-                "ko": "자기 토큰에도 의존하지 않으므로 $i$ 앞까지만 같으면 충분하다",
+                "ko": "자기 토큰에도 의존하지 않으므로 $i$ 앞까지만 같으면 충분하다는 주장",
             },
             statement=present,
             attempt=attempt_present,
             because="lemma projection_agrees needs its hypothesis agree",
         ),
         FalseNeighbour(
-            title={"en": "the same without a mask", "ko": "마스크가 없어도 같다"},
+            title={"en": "The same without a mask", "ko": "마스크가 없어도 같다는 주장"},
             statement=unmasked,
             attempt=attempt_unmasked,
             because="out of range",
         ),
         FalseNeighbour(
             title={
-                "en": "a strict mask ($j<i$) does as well: its weights sum to one in every row",
-                "ko": "엄격한 마스크($j<i$)를 써도 모든 행에서 가중치의 합이 1이다",
+                "en": "A strict mask ($j<i$) does as well: its weights sum to one in every row",
+                "ko": "엄격한 마스크($j<i$)를 써도 모든 행에서 가중치의 합이 1이라는 주장",
             },
             statement=strict,
             attempt=attempt_strict,

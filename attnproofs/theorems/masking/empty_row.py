@@ -89,14 +89,17 @@ THEOREM = Theorem(
         "en": "When a mask keeps no key of a row, weights that vanish on masked keys sum to 0, "
         "so they cannot sum to 1; and the defining equation (weight times denominator equals "
         "numerator) reads $0=0$ and determines nothing. What a program returns there, zeros, a "
-        "uniform row or NaN, is a convention, and this project asks every target for its own. "
-        "Elsewhere in this catalogue a kept key is a hypothesis wherever the denominator is "
-        "divided by.",
-        "ko": "한 행에서 남은 키가 하나도 없으면, 마스크된 키에서 0인 가중치의 합은 0이므로 "
-        "1이 될 수 없습니다. 가중치를 정하는 식(가중치 곱하기 분모는 분자)도 $0=0$이 되어 "
-        "아무것도 정하지 못합니다. 이때 프로그램이 0을 돌려주는지, 균등한 값을 돌려주는지, "
-        "NaN을 돌려주는지는 약속의 문제이며, 이 프로젝트는 대상마다 그 약속을 묻습니다. 이 "
-        "목록의 다른 곳에서 분모로 나눌 때에는 남은 키가 있다는 것을 가정합니다.",
+        "uniform row or NaN, is a convention, and implementations differ in it. Elsewhere in "
+        "this book some key is kept, by hypothesis or by the form of the mask, wherever a proof "
+        "needs a denominator that is not 0; where both sides divide by the same sum, as in "
+        "“Padding changes nothing”, that is not needed.",
+        "ko": "한 행에서 남은 키가 하나도 없으면, 마스크된 키에서 0인 가중치의 합은 0이므로 1이 "
+        "될 수 없습니다. 가중치를 정하는 식(가중치 곱하기 분모는 분자)도 $0=0$이 되어 아무것도 "
+        "정하지 못합니다. 이때 프로그램이 0을 돌려주는지, 균등한 값을 돌려주는지, NaN을 "
+        "돌려주는지는 약속의 문제이며, 구현마다 다릅니다. 이 책의 다른 곳에서 증명에 0이 아닌 "
+        "분모가 필요할 때에는, 가정에 따라서든 마스크의 꼴에 따라서든 남은 키가 있습니다. "
+        "「패딩은 아무것도 바꾸지 않는다」처럼 양변이 같은 합으로 나누는 곳에서는 그럴 필요가 "
+        "없습니다.",
     },
     parts=(
         Part(statement, proof, instance=none_kept),
@@ -105,7 +108,7 @@ THEOREM = Theorem(
             proof_undetermined,
             name="undetermined",
             title={
-                "en": "the defining equation holds for any numbers",
+                "en": "The defining equation holds for any numbers",
                 "ko": "정의식은 어떤 수에 대해서도 성립한다",
             },
             instance=fully_masked,
@@ -114,8 +117,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "masked weights sum to one, whatever the mask",
-                "ko": "어떤 마스크에서도 가중치의 합은 1이다",
+                "en": "Masked weights sum to one, whatever the mask",
+                "ko": "어떤 마스크에서도 가중치의 합이 1이라는 주장",
             },
             statement=sums_to_one,
             attempt=attempt,

@@ -106,7 +106,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof, instance=masked_below),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "nothing leaks", "ko": "조금도 새지 않는다"},
+            title={"en": "Nothing leaks", "ko": "조금도 새지 않는다는 주장"},
             statement=nothing,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -102,7 +102,7 @@ THEOREM = Theorem(
         "ko": "0과 음의 무한대로 된 두 마스크를 더하면 0과 1의 인수가 곱해집니다. 키는 두 "
         "마스크가 모두 남길 때만 남습니다. 인과 마스크와 패딩 마스크를 함께 쓰는 방식이 바로 "
         "이것입니다. 둘째 명제는 유한한 마스크에서의 같은 사실로, 하나라도 버린 키의 가중치는 "
-        "적어도 $e^{-c}$배로 줄어듭니다.",
+        "$e^{-c}$배 이하로 줄어듭니다.",
     },
     parts=(
         Part(statement, proof),
@@ -110,12 +110,12 @@ THEOREM = Theorem(
             finite,
             proof_finite,
             name="finite",
-            title={"en": "with finite masks", "ko": "유한한 마스크일 때"},
+            title={"en": "With finite masks", "ko": "유한한 마스크일 때"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "masks combine by OR", "ko": "마스크는 논리합으로 결합한다"},
+            title={"en": "Masks combine by OR", "ko": "마스크는 논리합으로 결합한다는 주장"},
             statement=either,
             because="the two sides are not equal by ring",
         ),

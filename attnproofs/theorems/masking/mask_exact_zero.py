@@ -125,9 +125,9 @@ THEOREM = Theorem(
         r"with $-c$ in place of minus infinity the weight is at most $e^{s_j-s_k}e^{-c}$ for a "
         r"kept key $k$, so it is below any $\varepsilon$ as soon as $c$ is large.",
         "ko": r"소프트맥스 앞에서 마스크된 점수를 음의 무한대로 두면 가중치는 정확히 0이 "
-        r"됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. "
-        r"둘째와 셋째 명제는 유한한 마스크에서 건너오는 다리입니다. 음의 무한대 대신 $-c$를 "
-        r"쓰면 가중치는 남은 키 $k$에 대해 $e^{s_j-s_k}e^{-c}$ 이하이므로, $c$가 크면 어떤 "
+        r"됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 "
+        r"셋째 명제는 유한한 마스크와 이 결과를 이어 줍니다. 음의 무한대 대신 $-c$를 쓰면 "
+        r"가중치는 남은 키 $k$에 대해 $e^{s_j-s_k}e^{-c}$ 이하이므로, $c$가 크면 어떤 "
         r"$\varepsilon$보다도 작아집니다.",
     },
     parts=(
@@ -137,7 +137,7 @@ THEOREM = Theorem(
             proof_bridge,
             name="bridge",
             title={
-                "en": "with $-c$ instead of minus infinity",
+                "en": "With $-c$ instead of minus infinity",
                 "ko": "음의 무한대 대신 $-c$를 쓸 때",
             },
             instance=one_kept,
@@ -146,15 +146,15 @@ THEOREM = Theorem(
             limit,
             proof_limit,
             name="limit",
-            title={"en": "it tends to 0 as $c$ grows", "ko": "$c$가 커지면 0으로 간다"},
+            title={"en": "It tends to 0 as $c$ grows", "ko": "$c$가 커지면 0으로 간다"},
             instance=large,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "setting the masked score to 0 instead of minus infinity gives weight 0",
-                "ko": "마스크된 점수를 음의 무한대가 아니라 0으로 두어도 가중치가 0이 된다",
+                "en": "Setting the masked score to 0 instead of minus infinity gives weight 0",
+                "ko": "마스크된 점수를 음의 무한대가 아니라 0으로 두어도 가중치가 0이 된다는 주장",
             },
             statement=zero_score,
             attempt=attempt,

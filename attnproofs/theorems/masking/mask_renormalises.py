@@ -96,8 +96,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the kept weights are those of the softmax over all keys",
-                "ko": "남은 키의 가중치는 모든 키에 대한 소프트맥스의 값과 같다",
+                "en": "The kept weights are those of the softmax over all keys",
+                "ko": "남은 키의 가중치는 모든 키에 대한 소프트맥스의 값과 같다는 주장",
             },
             statement=all_keys,
             attempt=attempt,

@@ -123,9 +123,9 @@ THEOREM = Theorem(
         "en": "Appending any number of masked keys leaves the weights of the others and the "
         "output as they were, whatever scores and values the padding holds. Sequences of "
         "different lengths can therefore share a batch.",
-        "ko": "마스크된 키를 몇 개 덧붙여도 나머지 키의 가중치와 출력은 그대로이며, 패딩 "
-        "자리의 점수와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 열들을 한 배치에 "
-        "담을 수 있습니다.",
+        "ko": "마스크된 키를 몇 개 덧붙여도 나머지 키의 가중치와 출력은 그대로이며, 패딩 자리의 "
+        "점수와 밸류가 무엇이든 상관없습니다. 그래서 길이가 다른 수열들을 한 배치에 담을 수 "
+        "있습니다.",
     },
     parts=(
         Part(statement, proof, instance=with_padding),
@@ -133,15 +133,15 @@ THEOREM = Theorem(
             output,
             proof_output,
             name="output",
-            title={"en": "the output", "ko": "출력"},
+            title={"en": "The output", "ko": "출력"},
             instance=with_padding,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "padding with zero scores needs no mask",
-                "ko": "점수가 0인 패딩에는 마스크가 필요 없다",
+                "en": "Padding with zero scores needs no mask",
+                "ko": "점수가 0인 패딩에는 마스크가 필요 없다는 주장",
             },
             statement=unmasked,
             attempt=attempt,

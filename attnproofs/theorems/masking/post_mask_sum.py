@@ -94,7 +94,7 @@ THEOREM = Theorem(
             proof_renormalised,
             name="renormalised",
             title={
-                "en": "renormalised, it equals masking before softmax",
+                "en": "Renormalised, it equals masking before softmax",
                 "ko": "다시 정규화하면 소프트맥스 앞의 마스킹과 같다",
             },
         ),
@@ -102,8 +102,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "masking after softmax equals masking before it, without renormalising",
-                "ko": "다시 정규화하지 않아도 소프트맥스 앞의 마스킹과 같다",
+                "en": "Masking after softmax equals masking before it, without renormalising",
+                "ko": "다시 정규화하지 않아도 소프트맥스 앞의 마스킹과 같다는 주장",
             },
             statement=not_renormalised,
             attempt=attempt,
@@ -112,9 +112,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$(0.665,0.245,0.090)$ with the third masked: the rest sums to $0.910$, and "
-        r"$(0.665,0.245)/0.910=(0.731,0.269)$.",
+        r"$(0.665,0.245)/0.910\approx(0.731,0.269)$.",
         "ko": r"$(0.665,0.245,0.090)$에서 셋째를 마스크하면 나머지의 합은 $0.910$이고, "
-        r"$(0.665,0.245)/0.910=(0.731,0.269)$입니다.",
+        r"$(0.665,0.245)/0.910\approx(0.731,0.269)$입니다.",
     },
     references=("vaswani2017", "sanderson2024"),
 )

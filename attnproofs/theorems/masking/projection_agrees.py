@@ -28,8 +28,8 @@ THEOREM = Theorem(
     prose={
         "en": "A projection multiplies each token by the same matrix; if two sequences agree "
         "up to token $i$, so do their projections.",
-        "ko": "사영은 토큰마다 같은 행렬을 곱하는 것이므로, 두 열이 $i$번째 토큰까지 같으면 그 "
-        "사영도 $i$번째까지 같습니다.",
+        "ko": "사영은 토큰마다 같은 행렬을 곱하는 것이므로, 두 수열이 $i$번째 토큰까지 같으면 "
+        "그 사영도 $i$번째까지 같습니다.",
     },
     parts=(Part(statement, proof),),
     lemma=True,

@@ -210,13 +210,13 @@ THEOREM = Theorem(
     },
     parts=(
         Part(statement, proof),
-        Part(start, proof_start, name="start", title={"en": "the first rows", "ko": "처음 행들"}),
+        Part(start, proof_start, name="start", title={"en": "The first rows", "ko": "처음 행들"}),
         Part(
             later,
             Induction("l", base_later, step_later),
             name="later",
             title={
-                "en": "through $l$ layers, nothing later is seen",
+                "en": "Through $l$ layers, nothing later is seen",
                 "ko": "$l$개 층을 거쳐도 뒤의 토큰은 보이지 않는다",
             },
         ),
@@ -225,7 +225,7 @@ THEOREM = Theorem(
             Induction("l", base_beyond, step_beyond),
             name="beyond",
             title={
-                "en": "through $l$ layers, nothing further back than $l(w-1)$ is seen",
+                "en": "Through $l$ layers, nothing further back than $l(w-1)$ is seen",
                 "ko": "$l$개 층을 거쳐도 $l(w-1)$보다 더 앞의 토큰은 보이지 않는다",
             },
         ),
@@ -233,21 +233,21 @@ THEOREM = Theorem(
             nonnegative,
             Induction("l", base_nonnegative, step_nonnegative),
             name="nonnegative",
-            title={"en": "the number of ways is not negative", "ko": "경로의 수는 음수가 아니다"},
+            title={"en": "The number of ways is not negative", "ko": "경로의 수는 음수가 아니다"},
         ),
         Part(
             farthest,
             Induction("l", base_farthest, step_farthest),
             name="farthest",
             title={
-                "en": "the token exactly $l(w-1)$ back is seen",
+                "en": "The token exactly $l(w-1)$ back is seen",
                 "ko": "꼭 $l(w-1)$만큼 앞의 토큰은 보인다",
             },
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "row $i$ keeps $w+1$ keys", "ko": "$i$행에 남는 키는 $w+1$개이다"},
+            title={"en": "Row $i$ keeps $w+1$ keys", "ko": "$i$행에 남는 키가 $w+1$개라는 주장"},
             statement=one_more,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -108,12 +108,12 @@ THEOREM = Theorem(
             positive,
             proof_positive,
             name="positive",
-            title={"en": "it is positive", "ko": "이 값은 양수이다"},
+            title={"en": "It is positive", "ko": "이 값은 양수이다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the weight vanishes", "ko": "가중치가 0이 된다"},
+            title={"en": "The weight vanishes", "ko": "가중치가 0이 된다는 주장"},
             statement=vanishes,
             attempt=attempt,
             because="the two sides are not equal by ring",
@@ -121,9 +121,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Kept scores $(-3,-2)$, one masked key set to 0: its weight is "
-        r"$1/(e^{-3}+e^{-2}+1)=0.844$.",
+        r"$1/(e^{-3}+e^{-2}+1)\approx0.844$.",
         "ko": r"남은 점수가 $(-3,-2)$이고 마스크된 키 하나를 0으로 두면, 그 가중치는 "
-        r"$1/(e^{-3}+e^{-2}+1)=0.844$입니다.",
+        r"$1/(e^{-3}+e^{-2}+1)\approx0.844$입니다.",
     },
     references=("vaswani2017",),
 )

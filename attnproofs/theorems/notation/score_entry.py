@@ -36,13 +36,13 @@ THEOREM = Theorem(
     chapter="notation",
     title={"en": "Scores are dot products", "ko": "점수는 내적이다"},
     prose={
-        "en": "Row $i$, column $j$ of $QK^\\top$ compares query $i$ with key $j$. Queries and keys "
-        "may come from sequences of different lengths $T$ and $S$; only their width $d_k$ must "
-        "agree. Without the transpose the product is not even defined unless $T=d_k$, and then it "
-        "is something else.",
-        "ko": "$QK^\\top$의 $i$행 $j$열은 쿼리 $i$와 키 $j$를 비교한 값입니다. 쿼리와 키는 "
-        "서로 다른 두 수열(길이 $T$, $S$)에서 올 수 있으며, 폭 $d_k$만 같으면 됩니다. 전치를 빠뜨리면 $T=d_k$일 "
-        "때가 아니고는 곱이 정의되지도 않고, 그때에도 다른 값이 됩니다.",
+        "en": r"Row $i$, column $j$ of $QK^\top$ compares query $i$ with key $j$. Queries and "
+        r"keys may come from sequences of different lengths $T$ and $S$; only their width $d_k$ "
+        r"must agree. Without the transpose the product is defined only when $S=d_k$, and even "
+        r"then it is something else.",
+        "ko": r"$QK^\top$의 $i$행 $j$열은 쿼리 $i$와 키 $j$를 비교한 값입니다. 쿼리와 키는 서로 "
+        r"다른 두 수열(길이 $T$, $S$)에서 올 수 있으며, 폭 $d_k$만 같으면 됩니다. 전치를 "
+        r"빠뜨리면 $S=d_k$일 때에만 곱이 정의되며, 그때에도 다른 값이 됩니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
@@ -53,8 +53,8 @@ THEOREM = Theorem(
         ),
         FalseNeighbour(
             {
-                "en": "The keys are not transposed, with T = d_k",
-                "ko": "T = d_k일 때 키를 전치하지 않는다는 주장",
+                "en": "The keys are not transposed, with $S=d_k$",
+                "ko": "$S=d_k$일 때 키를 전치하지 않는다는 주장",
             },
             untransposed_square,
             because="not equal",

@@ -91,8 +91,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"it is a bias on queries: $-a\cdot i$ gives the same weights",
-                "ko": r"쿼리에 대한 편향이어서 $-a\cdot i$로도 가중치가 같다",
+                "en": r"It is a bias on queries: $-a\cdot i$ gives the same weights",
+                "ko": r"쿼리에 대한 편향이어서 $-a\cdot i$로도 가중치가 같다는 주장",
             },
             statement=on_queries,
             attempt=attempt,

@@ -93,7 +93,7 @@ THEOREM = Theorem(
     chapter="positions",
     title={"en": "Rotary positions keep lengths", "ko": "회전 위치 인코딩은 길이를 보존한다"},
     prose={
-        "en": r"Rotating pairs of coordinates changes directions and no length: positions "
+        "en": r"Rotating pairs of coordinates changes directions but no lengths: positions "
         r"neither amplify nor damp queries and keys, so the scale of the scores stays what "
         r"$1/\sqrt{d_k}$ was chosen for.",
         "ko": r"좌표쌍을 회전하면 방향만 바뀌고 길이는 변하지 않습니다. 위치가 쿼리와 키를 "
@@ -103,8 +103,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "rotating the query alone leaves its scores unchanged",
-                "ko": "쿼리만 회전해도 점수는 변하지 않는다",
+                "en": "Rotating the query alone leaves its scores unchanged",
+                "ko": "쿼리만 회전해도 점수는 변하지 않는다는 주장",
             },
             statement=unmoved,
             attempt=attempt,

@@ -170,15 +170,15 @@ THEOREM = Theorem(
             one_pair,
             proof_one_pair,
             name="pair",
-            title={"en": "one pair of coordinates", "ko": "좌표 한 쌍"},
+            title={"en": "One pair of coordinates", "ko": "좌표 한 쌍"},
             instance=on_circle,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "learned vectors added to queries and keys are relative, too",
-                "ko": "학습한 벡터를 쿼리와 키에 더해도 상대적이다",
+                "en": "Learned vectors added to queries and keys are relative, too",
+                "ko": "학습한 벡터를 쿼리와 키에 더해도 상대적이라는 주장",
             },
             statement=additive,
             because="the two sides are not equal by ring",

@@ -147,9 +147,9 @@ THEOREM = Theorem(
         r"at a fixed distance. The second part: the dot product of two encodings is the sum of "
         r"the cosines of their distance, wherever they stand.",
         "ko": r"위치 $t+\delta$의 인코딩은 위치 $t$의 인코딩을 쌍마다 회전한 것이며, 그 행렬은 "
-        r"$\delta$에만 의존하고 $t$에는 의존하지 않습니다. 그래서 선형 층이 일정한 거리를 볼 "
-        r"수 있습니다. 둘째 명제에 따르면 두 인코딩의 내적은 어디에 있든 둘 사이 거리의 "
-        r"코사인을 더한 값입니다.",
+        r"$\delta$에만 의존하고 $t$에는 의존하지 않습니다. 그래서 선형 층이 일정한 거리만큼 "
+        r"떨어진 위치를 볼 수 있습니다. 둘째 명제에 따르면 두 인코딩의 내적은 어디에 있든 둘 "
+        r"사이의 거리에 해당하는 각의 코사인을 쌍마다 더한 값입니다.",
     },
     parts=(
         Part(statement, proof),
@@ -157,15 +157,15 @@ THEOREM = Theorem(
             product,
             proof_product,
             name="product",
-            title={"en": "the dot product of two encodings", "ko": "두 인코딩의 내적"},
+            title={"en": "The dot product of two encodings", "ko": "두 인코딩의 내적"},
             instance=angles,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"moving by $\delta$ adds the same vector everywhere",
-                "ko": r"$\delta$만큼 옮기면 어디에서나 같은 벡터가 더해진다",
+                "en": r"Moving by $\delta$ adds the same vector everywhere",
+                "ko": r"$\delta$만큼 옮기면 어디에서나 같은 벡터가 더해진다는 주장",
             },
             statement=additive,
             attempt=attempt,

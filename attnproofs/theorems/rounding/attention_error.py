@@ -295,22 +295,23 @@ THEOREM = Theorem(
     prose={
         "en": r"Two kinds of error reach the output. Errors in scores, shifts and exponentials "
         r"act as changes $\lambda$ of the logarithms of the weights; if $|\lambda|\le h$ they "
-        r"cost at most $(M-L)\tanh(h/2)$ for values between $L$ and $M$, whatever the number "
-        r"of keys. All that comes after (rounding the weights, the two sums, the division, the "
+        r"cost at most $(M-L)\tanh(h/2)$ for values between $L$ and $M$, whatever the number of "
+        r"keys. All that comes after (rounding the weights, the two sums, the division, the "
         r"final cast) multiplies each key's contribution by a factor $1+g$ with $|g|\le C$ and "
-        r"costs at most $C\max|v|$. The part quotient gives $C$ for a numerator's factor $1+a$ "
-        r"and a denominator's $1+x$: $|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$. "
-        r"Together this is the allowance that an audit grants. Overflow and underflow are "
-        r"outside; that a program has this form is what its declared precision model says.",
-        "ko": r"출력에 이르는 오차는 두 가지입니다. 점수와 이동, 지수의 오차는 가중치의 "
-        r"로그를 $\lambda$만큼 바꾸는 것과 같으며, $|\lambda|\le h$이면 밸류가 $L$과 $M$ "
-        r"사이일 때 키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 "
-        r"모든 오차(가중치의 반올림, 두 합, 나눗셈, 마지막 변환)는 각 키의 몫에 $1+g$($|g|\le "
-        r"C$)를 곱하는 것과 같고 $C\max|v|$를 넘지 않습니다. quotient는 분자의 인수 $1+a$와 "
-        r"분모의 인수 $1+x$에서 $C$를 구하는 명제로, "
+        r"costs at most $C\max|v|$. The part “The factor of a quotient” gives $C$ for a "
+        r"numerator's factor $1+a$ and a denominator's $1+x$: "
+        r"$|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$. Together this is the allowance "
+        r"that an audit grants. Overflow and underflow are outside; that a program has this "
+        r"form is what its declared precision model says.",
+        "ko": r"출력에 이르는 오차는 두 가지입니다. 점수와 이동, 지수의 오차는 가중치의 로그를 "
+        r"$\lambda$만큼 바꾸는 것과 같으며, $|\lambda|\le h$이면 밸류가 $L$과 $M$ 사이일 때 "
+        r"키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 모든 "
+        r"오차(가중치의 반올림, 두 합, 나눗셈, 마지막 변환)는 $|g|\le C$인 $g$에 대하여 각 키의 "
+        r"기여에 $1+g$를 곱하는 것과 같고, 그 영향은 $C\max|v|$를 넘지 않습니다. 명제 「몫의 "
+        r"인수」는 분자의 인수 $1+a$와 분모의 인수 $1+x$에서 $C$를 구합니다. 곧 "
         r"$|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$입니다. 이 둘의 합이 감사에서 "
-        r"허용하는 오차입니다. 오버플로와 언더플로는 다루지 않으며, 프로그램이 이 꼴이라는 "
-        r"것은 선언한 정밀도 모형이 말하는 바입니다.",
+        r"허용하는 오차입니다. 오버플로와 언더플로는 다루지 않으며, 프로그램이 이 꼴이라는 것은 "
+        r"선언한 정밀도 모형이 말하는 바입니다.",
     },
     parts=(
         Part(statement, proof, instance=some_errors),
@@ -318,50 +319,50 @@ THEOREM = Theorem(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "from above", "ko": "위로부터의 한계"},
+            title={"en": "From above", "ko": "위쪽 한계"},
             instance=some_errors,
         ),
         Part(
             lower,
             proof_lower,
             name="lower",
-            title={"en": "from below", "ko": "아래로부터의 한계"},
+            title={"en": "From below", "ko": "아래쪽 한계"},
             instance=some_errors,
         ),
         Part(
             mass,
             proof_mass,
             name="mass",
-            title={"en": "the weighted mean of $|v|$", "ko": "$|v|$의 가중평균"},
+            title={"en": "The weighted mean of $|v|$", "ko": "$|v|$의 가중평균"},
             instance=some_errors,
         ),
         Part(
             quotient,
             proof_quotient,
             name="quotient",
-            title={"en": "the factor of a quotient", "ko": "몫의 인수"},
+            title={"en": "The factor of a quotient", "ko": "몫의 인수"},
             instance=small_quotient,
         ),
         Part(
             quotient_upper,
             proof_quotient_upper,
             name="quotient_upper",
-            title={"en": "the factor from above", "ko": "인수, 위로부터"},
+            title={"en": "The factor from above", "ko": "인수의 위쪽 한계"},
             instance=small_quotient,
         ),
         Part(
             quotient_lower,
             proof_quotient_lower,
             name="quotient_lower",
-            title={"en": "the factor from below", "ko": "인수, 아래로부터"},
+            title={"en": "The factor from below", "ko": "인수의 아래쪽 한계"},
             instance=small_quotient,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "without the term of the scores",
-                "ko": "점수의 항을 뺀 한계",
+                "en": "Without the term of the scores",
+                "ko": "점수의 항을 빼도 된다는 주장",
             },
             statement=scores_dropped,
             attempt=attempt_scores,
@@ -370,8 +371,8 @@ THEOREM = Theorem(
         ),
         FalseNeighbour(
             title={
-                "en": "without the term of all that follows the scores",
-                "ko": "점수 뒤의 오차의 항을 뺀 한계",
+                "en": "Without the term of all that follows the scores",
+                "ko": "점수 뒤의 오차의 항을 빼도 된다는 주장",
             },
             statement=rounding_dropped,
             attempt=attempt_rounding,
@@ -380,8 +381,8 @@ THEOREM = Theorem(
         ),
         FalseNeighbour(
             title={
-                "en": "without the error of the denominator",
-                "ko": "분모의 오차를 뺀 한계",
+                "en": "Without the error of the denominator",
+                "ko": "분모의 오차를 빼도 된다는 주장",
             },
             statement=denominator_dropped,
             attempt=attempt_denominator,
@@ -391,9 +392,10 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Values in $[-1,1]$, $h=10^{-5}$, $C=2^{-8}$: at most "
-        r"$2\tanh(5\cdot10^{-6})+2^{-8}=0.00392$; the rounding of the weights dominates.",
+        r"$2\tanh(5\cdot10^{-6})+2^{-8}\approx0.00392$; the rounding of the weights dominates.",
         "ko": r"밸류가 $[-1,1]$에 있고 $h=10^{-5}$, $C=2^{-8}$이면 "
-        r"$2\tanh(5\cdot10^{-6})+2^{-8}=0.00392$ 이하이며, 가중치의 반올림이 가장 큰 몫입니다.",
+        r"$2\tanh(5\cdot10^{-6})+2^{-8}\approx0.00392$ 이하이며, 가중치의 반올림이 가장 큰 "
+        r"몫입니다.",
     },
     references=("higham2002", "dao2022", "blanchard2021"),
 )

@@ -109,13 +109,12 @@ THEOREM = Theorem(
         r"at least $s_j-s_k+\ln(2/\eta)$, and above $\eta/2$ for smaller $c$. So a finite "
         r"sentinel is exact for scores in a known range and leaks outside it. Formats that "
         r"flush subnormal numbers have a larger $\eta$.",
-        "ko": r"가장 가까운 수로 반올림할 때 양수가 0이 되는 것은 그 수가 형식의 가장 작은 "
-        r"양수 $\eta$의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 점수의 "
-        r"최댓값 $s_k$를 빼면 마스크된 키의 지수는 $e^{s_j-c-s_k}$입니다. $c$가 "
-        r"$s_j-s_k+\ln(2/\eta)$ 이상이면 $\eta/2$ 이하이고, $c$가 그보다 작으면 $\eta/2$보다 "
-        r"큽니다. 그러므로 유한한 값의 마스크는 점수가 정해진 범위 안에 있을 때에만 "
-        r"정확하고, 그 밖에서는 샙니다. 비정규 수를 0으로 처리하는 형식에서는 $\eta$가 더 "
-        r"큽니다.",
+        "ko": r"가장 가까운 수로 반올림할 때 양수가 0이 되는 것은 그 수가 형식의 가장 작은 양수 "
+        r"$\eta$의 절반 이하일 때뿐입니다(꼭 절반이면 짝수인 0으로 갑니다). 남은 점수의 최댓값 "
+        r"$s_k$를 빼면 마스크된 키의 지수는 $e^{s_j-c-s_k}$입니다. $c$가 $s_j-s_k+\ln(2/\eta)$ "
+        r"이상이면 $\eta/2$ 이하이고, $c$가 그보다 작으면 $\eta/2$보다 큽니다. 그러므로 유한한 "
+        r"값의 마스크는 점수가 정해진 범위 안에 있을 때에만 정확하고, 그 밖에서는 샙니다. "
+        r"비정규수를 0으로 처리하는 형식에서는 $\eta$가 더 큽니다.",
     },
     parts=(
         Part(statement, proof, instance=enough),
@@ -124,7 +123,7 @@ THEOREM = Theorem(
             proof_survives,
             name="survives",
             title={
-                "en": "a smaller $c$ leaves a positive number",
+                "en": "A smaller $c$ leaves a positive number",
                 "ko": "$c$가 더 작으면 양수가 남는다",
             },
             instance=too_little,
@@ -133,8 +132,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"reaching the smallest positive number, $\ln(1/\eta)$, is enough",
-                "ko": r"가장 작은 양수에 이르는 $\ln(1/\eta)$로 충분하다",
+                "en": r"Reaching the smallest positive number, $\ln(1/\eta)$, is enough",
+                "ko": r"가장 작은 양수에 이르는 $\ln(1/\eta)$로 충분하다는 주장",
             },
             statement=underflow_is_enough,
             attempt=attempt,
@@ -143,11 +142,11 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"float32, $\eta=2^{-149}$: $\ln(2/\eta)=150\ln2=103.97$, so $c=10000$ is exact "
-        r"while $s_j-s_k\le9896$; float16, $\eta=2^{-24}$: $25\ln2=17.33$.",
-        "ko": r"float32는 $\eta=2^{-149}$이므로 $\ln(2/\eta)=150\ln2=103.97$이고, $c=10000$은 "
-        r"$s_j-s_k\le9896$인 동안 정확합니다. float16은 $\eta=2^{-24}$이므로 "
-        r"$25\ln2=17.33$입니다.",
+        "en": r"float32, $\eta=2^{-149}$: $\ln(2/\eta)=150\ln2\approx103.97$, so $c=10000$ is "
+        r"exact while $s_j-s_k\le9896$; float16, $\eta=2^{-24}$: $25\ln2\approx17.33$.",
+        "ko": r"float32는 $\eta=2^{-149}$이므로 $\ln(2/\eta)=150\ln2\approx103.97$이고, "
+        r"$c=10000$은 $s_j-s_k\le9896$인 동안 정확합니다. float16은 $\eta=2^{-24}$이므로 "
+        r"$25\ln2\approx17.33$입니다.",
     },
     references=("higham2002",),
 )

@@ -173,23 +173,23 @@ THEOREM = Theorem(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "from above", "ko": "위로부터의 한계"},
+            title={"en": "From above", "ko": "위쪽 한계"},
             instance=small,
         ),
         Part(
             lower,
             proof_lower,
             name="lower",
-            title={"en": "from below", "ko": "아래로부터의 한계"},
+            title={"en": "From below", "ko": "아래쪽 한계"},
             instance=small,
         ),
-        Part(term, proof_term, name="term", title={"en": "one key", "ko": "키 하나"}),
+        Part(term, proof_term, name="term", title={"en": "One key", "ko": "키 하나"}),
         Part(
             attained,
             proof_attained,
             name="attained",
             title={
-                "en": "constant values 1 and errors $u$ attain it",
+                "en": "Constant values 1 and errors $u$ attain it",
                 "ko": "밸류가 모두 1이고 오차가 모두 $u$이면 달성된다",
             },
         ),
@@ -197,8 +197,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"the centred bound $u\sum p|v-o|$ holds",
-                "ko": r"중심을 기준으로 한 한계 $u\sum p|v-o|$가 성립한다",
+                "en": r"The centred bound $u\sum p|v-o|$ holds",
+                "ko": r"중심을 기준으로 한 한계 $u\sum p|v-o|$가 성립한다는 주장",
             },
             statement=centred,
             attempt=attempt,
@@ -207,9 +207,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"bfloat16 weights, $u=2^{-8}$, values of size 1: at most $0.0039$; float16, "
+        "en": r"bfloat16 weights, $u=2^{-8}$, values of size 1: at most $0.00391$; float16, "
         r"$u=2^{-11}$: $0.00049$.",
-        "ko": r"가중치가 bfloat16($u=2^{-8}$)이고 밸류의 크기가 1이면 $0.0039$ 이하, "
+        "ko": r"가중치가 bfloat16($u=2^{-8}$)이고 밸류의 크기가 1이면 $0.00391$ 이하, "
         r"float16($u=2^{-11}$)이면 $0.00049$ 이하입니다.",
     },
     references=("higham2002", "dao2022"),

@@ -230,21 +230,21 @@ THEOREM = Theorem(
             lower,
             Induction("ρ", base_lower, step_lower),
             name="lower",
-            title={"en": "from below", "ko": "아래로부터의 한계"},
+            title={"en": "From below", "ko": "아래쪽 한계"},
             instance=down,
         ),
         Part(
             telescopes,
             Induction("ρ", base_telescopes, step_telescopes),
             name="telescopes",
-            title={"en": "without errors the shifts cancel", "ko": "오차가 없으면 이동은 약분된다"},
+            title={"en": "Without errors the shifts cancel", "ko": "오차가 없으면 이동은 약분된다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "rescales cost nothing: one exponential's error $F$ is enough",
-                "ko": "다시 맞추는 데에는 대가가 없어 지수 하나의 오차 $F$로 충분하다",
+                "en": "Rescales cost nothing: one exponential's error $F$ is enough",
+                "ko": "다시 맞추는 데에는 대가가 없어 지수 하나의 오차 $F$로 충분하다는 주장",
             },
             statement=one_exponential,
             attempt=attempt,
@@ -254,9 +254,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$\rho=15$ rescales (16 tiles), $k=2$: $16\cdot2+15=47$ units of $u$ instead of "
-        r"2; in float32 $47\cdot2^{-24}=2.8\cdot10^{-6}$.",
+        r"2; in float32 $47\cdot2^{-24}\approx2.8\cdot10^{-6}$.",
         "ko": r"$\rho=15$(타일 16개), $k=2$이면 $2$단위가 아니라 $16\cdot2+15=47$단위이며, "
-        r"float32에서 $47\cdot2^{-24}=2.8\cdot10^{-6}$입니다.",
+        r"float32에서 $47\cdot2^{-24}\approx2.8\cdot10^{-6}$입니다.",
     },
     references=("dao2022", "milakov2018", "higham2002"),
 )

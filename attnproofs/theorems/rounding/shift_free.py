@@ -83,16 +83,15 @@ THEOREM = Theorem(
     chapter="rounding",
     title={"en": "Subtracting the maximum is nearly free", "ko": "최댓값 빼기는 거의 공짜다"},
     prose={
-        "en": r"Rounding $s_j-m$ perturbs the weight of key $j$ in proportion to $m-s_j$. "
-        r"Large distances do no harm because such keys have little weight: the weighted mean "
-        r"distance is at most the entropy of the weights, hence at most $\log n$. So "
-        r"subtracting the maximum costs at most $u\log n$ times the spread of the values, "
-        r"however large the scores are.",
+        "en": r"Rounding $s_j-m$ perturbs the weight of key $j$ in proportion to $m-s_j$. Large "
+        r"distances do no harm because such keys have little weight: the weighted mean distance "
+        r"is at most the entropy of the weights, hence at most $\ln n$. So subtracting the "
+        r"maximum costs at most $u\ln n$ times the spread of the values, however large the "
+        r"scores are.",
         "ko": r"$s_j-m$을 반올림하면 키 $j$의 가중치는 $m-s_j$에 비례하여 흔들립니다. 거리가 "
         r"멀어도 해롭지 않은 것은 그런 키의 가중치가 작기 때문입니다. 가중치로 평균한 거리는 "
-        r"가중치의 엔트로피 이하이며, 따라서 $\log n$ 이하입니다. 그러므로 점수가 아무리 "
-        r"커도 최댓값을 빼는 데서 생기는 오차는 $u\log n$에 밸류의 폭을 곱한 값을 넘지 "
-        r"않습니다.",
+        r"가중치의 엔트로피 이하이며, 따라서 $\ln n$ 이하입니다. 그러므로 점수가 아무리 커도 "
+        r"최댓값을 빼는 데서 생기는 오차는 $u\ln n$에 밸류의 폭을 곱한 값을 넘지 않습니다.",
     },
     parts=(
         Part(statement, proof),
@@ -100,12 +99,12 @@ THEOREM = Theorem(
             logarithm,
             proof_logarithm,
             name="logarithm",
-            title={"en": r"at most $\log n$", "ko": r"$\log n$ 이하"},
+            title={"en": r"At most $\ln n$", "ko": r"$\ln n$ 이하"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "at most half the entropy", "ko": "엔트로피의 절반 이하"},
+            title={"en": "At most half the entropy", "ko": "엔트로피의 절반 이하라는 주장"},
             statement=half,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",
@@ -113,10 +112,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$s=(4,0)$: $p=(0.982,0.018)$, mean distance $0.0719$, entropy $0.0901$, $\ln "
-        r"2=0.693$.",
-        "ko": r"$s=(4,0)$이면 $p=(0.982,0.018)$, 평균 거리 $0.0719$, 엔트로피 $0.0901$, $\ln "
-        r"2=0.693$입니다.",
+        "en": r"$s=(4,0)$: $p\approx(0.982,0.018)$, mean distance $0.0719$, entropy $0.0901$, "
+        r"$\ln 2\approx0.693$.",
+        "ko": r"$s=(4,0)$이면 $p\approx(0.982,0.018)$, 평균 거리 $0.0719$, 엔트로피 $0.0901$, "
+        r"$\ln 2\approx0.693$입니다.",
     },
     references=("blanchard2021", "cover2006"),
 )

@@ -86,7 +86,10 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "variance $1/d_k$ is the right one", "ko": "분산을 $1/d_k$로 해야 한다"},
+            title={
+                "en": "Variance $1/d_k$ is the right one",
+                "ko": "분산을 $1/d_k$로 해야 한다는 주장",
+            },
             statement=by_head_width,
             attempt=attempt,
             because="the two sides are not equal by ring",

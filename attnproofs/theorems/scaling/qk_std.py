@@ -55,12 +55,12 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "Standard deviation of a score", "ko": "점수의 표준편차"},
     prose={
-        "en": "Typical scores are of size $\\sqrt{d_k}$: with $d_k=64$, as in the base model of "
-        '"Attention Is All You Need", of size 8. Softmax of scores that differ by 8 is almost '
-        "one-hot, since $e^8\\approx 2981$.",
-        "ko": '점수의 전형적인 크기는 $\\sqrt{d_k}$입니다. "Attention Is All You Need"의 기본 모델처럼 '
-        "$d_k=64$이면 8입니다. 점수 차이가 8이면 $e^8\\approx 2981$이므로 소프트맥스는 거의 원-핫에 "
-        "가깝습니다.",
+        "en": r"Typical scores are of size $\sqrt{d_k}$: with $d_k=64$, as in the base model of "
+        r"“Attention Is All You Need”, of size 8. Softmax of scores that differ by 8 is almost "
+        r"one-hot, since $e^8\approx 2981$.",
+        "ko": r"점수의 전형적인 크기는 $\sqrt{d_k}$입니다. 「Attention Is All You Need」의 기본 "
+        r"모델처럼 $d_k=64$이면 8입니다. 점수 차이가 8이면 $e^8\approx 2981$이므로 소프트맥스는 "
+        r"거의 원핫에 가깝습니다.",
     },
     parts=(
         Part(statement, proof),
@@ -68,7 +68,7 @@ THEOREM = Theorem(
             number,
             number_proof,
             name="d_k_64",
-            title={"en": "In numbers: $d_k=64$", "ko": "수치: $d_k=64$"},
+            title={"en": "For $d_k=64$", "ko": "$d_k=64$일 때"},
         ),
     ),
     false_neighbours=(

@@ -96,8 +96,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "both projections are divided by $\\sqrt{d_k}$",
-                "ko": "두 사영을 모두 $\\sqrt{d_k}$로 나눈다",
+                "en": "Both projections are divided by $\\sqrt{d_k}$",
+                "ko": r"두 사영을 모두 $\sqrt{d_k}$로 나눈다는 주장",
             },
             statement=twice,
             attempt=attempt,

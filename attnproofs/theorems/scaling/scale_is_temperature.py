@@ -69,21 +69,21 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "The scale is an inverse temperature", "ko": "스케일은 온도의 역수이다"},
     prose={
-        "en": "Multiplying all scores by $\\beta$ turns each weight $p$ into $p^\\beta$ "
-        "(written $e^{\\beta\\log p}$) and divides by the new sum. Large $\\beta$ sharpens, "
-        "small $\\beta$ flattens, $\\beta=0$ gives equal weights. It does not multiply the "
-        "weights, which have to sum to one.",
-        "ko": "모든 점수에 $\\beta$를 곱하면 가중치 $p$가 $p^\\beta$(곧 $e^{\\beta\\log "
-        "p}$)로 바뀌고 새 합으로 나눈 값이 됩니다. $\\beta$가 크면 날카로워지고 작으면 "
-        "평평해지며, $\\beta=0$이면 모두 같아집니다. 가중치에 $\\beta$를 곱하는 것이 아닙니다. "
-        "합은 1이어야 하기 때문입니다.",
+        "en": r"Multiplying all scores by $\beta$ turns each weight $p$ into $p^\beta$ (written "
+        r"$e^{\beta\ln p}$) and divides by the new sum. Large $\beta$ sharpens, small $\beta$ "
+        r"flattens, $\beta=0$ gives equal weights. It does not multiply the weights, which have "
+        r"to sum to one.",
+        "ko": r"모든 점수에 $\beta$를 곱하면 가중치 $p$가 $p^\beta$(곧 $e^{\beta\ln p}$)로 "
+        r"바뀌고 새 합으로 나눈 값이 됩니다. $\beta$가 크면 날카로워지고 작으면 평평해지며, "
+        r"$\beta=0$이면 모두 같아집니다. 가중치에 $\beta$를 곱하는 것이 아닙니다. 합은 1이어야 "
+        r"하기 때문입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the weights are multiplied by $\\beta$",
-                "ko": "가중치에 $\\beta$가 곱해진다",
+                "en": "The weights are multiplied by $\\beta$",
+                "ko": r"가중치에 $\beta$가 곱해진다는 주장",
             },
             statement=scaled_weights,
             attempt=attempt,
@@ -91,8 +91,8 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$p=(0.8,0.2)$, $\beta=2$: $(0.64,0.04)/0.68=(0.941,0.059)$.",
-        "ko": r"$p=(0.8,0.2)$, $\beta=2$이면 $(0.64,0.04)/0.68=(0.941,0.059)$입니다.",
+        "en": r"$p=(0.8,0.2)$, $\beta=2$: $(0.64,0.04)/0.68\approx(0.941,0.059)$.",
+        "ko": r"$p=(0.8,0.2)$, $\beta=2$이면 $(0.64,0.04)/0.68\approx(0.941,0.059)$입니다.",
     },
     references=("guo2017", "bridle1990"),
 )

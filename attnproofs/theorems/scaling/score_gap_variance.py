@@ -150,12 +150,12 @@ THEOREM = Theorem(
     prose={
         "en": "Softmax sees differences of scores only. For one query and two independent keys "
         "the difference of the scaled scores has variance 2, whatever $d_k$ is, so its typical "
-        "size is $\\sqrt2$ and the ratio of two weights is typically $e^{1.41}\\approx4$. Both "
+        "size is $\\sqrt{2}$ and the ratio of two weights is typically $e^{1.41}\\approx4$. Both "
         "scores share the query, and still their variances add.",
-        "ko": "소프트맥스는 점수의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 "
-        "점수의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\\sqrt2$이고 "
-        "두 가중치의 비는 흔히 $e^{1.41}\\approx4$입니다. 두 점수가 쿼리를 공유하는데도 "
-        "분산은 그대로 더해집니다.",
+        "ko": r"소프트맥스는 점수의 차이만 봅니다. 쿼리 하나와 독립인 두 키에 대해 스케일된 "
+        r"점수의 차이는 $d_k$와 관계없이 분산이 2이므로, 차이의 전형적인 크기는 $\sqrt{2}$이고 두 "
+        r"가중치의 비는 보통 $e^{1.41}\approx4$입니다. 두 점수가 쿼리를 공유하는데도 분산은 "
+        r"그대로 더해집니다.",
     },
     parts=(
         Part(statement, proof, instance=few_dimensions),
@@ -163,22 +163,22 @@ THEOREM = Theorem(
             unscaled,
             proof_unscaled,
             name="unscaled",
-            title={"en": "before scaling", "ko": "스케일하기 전"},
+            title={"en": "Before scaling", "ko": "스케일하기 전"},
             instance=few_dimensions,
         ),
         Part(
             cross,
             proof_cross,
             name="cross",
-            title={"en": "the two scores are uncorrelated", "ko": "두 점수는 상관이 없다"},
+            title={"en": "The two scores are uncorrelated", "ko": "두 점수는 상관이 없다"},
             instance=few_dimensions,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the variance is 1, as for one score",
-                "ko": "점수 하나처럼 분산이 1이다",
+                "en": "The variance is 1, as for one score",
+                "ko": "점수 하나처럼 분산이 1이라는 주장",
             },
             statement=one,
             attempt=attempt,
@@ -187,9 +187,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Standard deviation $\sqrt2=1.41$ for every $d_k$; unscaled it would be "
+        "en": r"Standard deviation $\sqrt{2}\approx1.41$ for every $d_k$; unscaled it would be "
         r"$\sqrt{2d_k}$, $11.3$ for $d_k=64$.",
-        "ko": r"표준편차는 어떤 $d_k$에서도 $\sqrt2=1.41$이며, 스케일하지 않으면 "
+        "ko": r"표준편차는 어떤 $d_k$에서도 $\sqrt{2}\approx1.41$이며, 스케일하지 않으면 "
         r"$\sqrt{2d_k}$로 $d_k=64$일 때 $11.3$입니다.",
     },
     references=("vaswani2017",),

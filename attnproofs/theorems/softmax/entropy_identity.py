@@ -134,13 +134,13 @@ THEOREM = Theorem(
     title={"en": "Entropy of attention weights", "ko": "어텐션 가중치의 엔트로피"},
     prose={
         "en": r"The entropy of a row of weights is $\mathrm{LSE}(s)$ less the mean score under "
-        r"the weights. It is 0 in the limit of a one-hot row and $\log n$ when all keys count "
+        r"the weights. It is 0 in the limit of a one-hot row and $\ln n$ when all keys count "
         r"alike; it measures how widely a query attends, and it bounds what subtracting the "
         r"maximum costs in rounding.",
-        "ko": r"가중치 한 행의 엔트로피는 $\mathrm{LSE}(s)$에서 가중치로 평균한 점수를 뺀 "
-        r"값입니다. 원핫에 가까워지면 0으로 가고, 모든 키가 똑같으면 $\log n$입니다. 한 쿼리가 "
-        r"얼마나 넓게 주목하는지를 재는 값이며, 최댓값을 빼는 데서 생기는 반올림 오차의 "
-        r"한계이기도 합니다.",
+        "ko": r"가중치 한 행의 엔트로피는 로그합지수 $\mathrm{LSE}(s)$에서 가중치로 평균한 "
+        r"점수를 뺀 값입니다. 원핫에 가까워지면 0으로 가고, 모든 키가 똑같으면 $\ln n$입니다. "
+        r"한 쿼리가 얼마나 넓게 주목하는지를 재는 값이며, 최댓값을 빼는 데서 생기는 반올림 "
+        r"오차의 한계이기도 합니다.",
     },
     parts=(
         Part(statement, proof),
@@ -148,32 +148,32 @@ THEOREM = Theorem(
             log_weight,
             proof_log_weight,
             name="log_weight",
-            title={"en": "the logarithm of a weight", "ko": "가중치의 로그"},
+            title={"en": "The logarithm of a weight", "ko": "가중치의 로그"},
         ),
         Part(
             surprise,
             proof_surprise,
             name="surprise",
-            title={"en": "one term is not negative", "ko": "각 항은 음수가 아니다"},
+            title={"en": "One term is not negative", "ko": "각 항은 음수가 아니다"},
         ),
         Part(
             nonnegative,
             proof_nonnegative,
             name="nonnegative",
-            title={"en": "it is not negative", "ko": "엔트로피는 음수가 아니다"},
+            title={"en": "It is not negative", "ko": "엔트로피는 음수가 아니다"},
         ),
         Part(
             upper,
             proof_upper,
             name="upper",
-            title={"en": r"it is at most $\log n$", "ko": r"엔트로피는 $\log n$ 이하이다"},
+            title={"en": r"It is at most $\ln n$", "ko": r"엔트로피는 $\ln n$ 이하이다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "it equals log-sum-exp, without the mean score",
-                "ko": "평균 점수를 빼지 않고 LSE와 같다",
+                "en": "It equals log-sum-exp, without the mean score",
+                "ko": "평균 점수를 빼지 않고 LSE와 같다는 주장",
             },
             statement=without_logs,
             attempt=attempt,
@@ -181,10 +181,11 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(2,1,0)$: $H=2.40761-(2\cdot0.66524+0.24473)=0.83240$, below $\ln "
-        r"3=1.099$.",
-        "ko": r"$\mathrm{softmax}(2,1,0)$이면 $H=2.40761-(2\cdot0.66524+0.24473)=0.83240$으로 $\ln "
-        r"3=1.099$보다 작습니다.",
+        "en": r"$\mathrm{softmax}(2,1,0)$: $H\approx2.40761-(2\cdot0.66524+0.24473)=0.83240$, "
+        r"below $\ln 3\approx1.099$.",
+        "ko": r"$\mathrm{softmax}(2,1,0)$이면 "
+        r"$H\approx2.40761-(2\cdot0.66524+0.24473)=0.83240$으로 $\ln 3\approx1.099$보다 "
+        r"작습니다.",
     },
     references=("cover2006", "boyd2004"),
 )

@@ -94,8 +94,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"the rate is minus the variance, whatever $\beta$",
-                "ko": r"변화율은 $\beta$와 관계없이 분산에 음의 부호를 붙인 값이다",
+                "en": r"The rate is minus the variance, whatever $\beta$",
+                "ko": r"변화율은 $\beta$와 관계없이 분산에 음의 부호를 붙인 값이라는 주장",
             },
             statement=without_factor,
             attempt=attempt,
@@ -103,10 +103,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$s=(2,1,0)$, $\beta=1$: variance $0.424$ under $p=(0.665,0.245,0.090)$, so "
-        r"$dH/d\beta=-0.424$.",
-        "ko": r"$s=(2,1,0)$, $\beta=1$이면 $p=(0.665,0.245,0.090)$에서 분산이 $0.424$이므로 "
-        r"$dH/d\beta=-0.424$입니다.",
+        "en": r"$s=(2,1,0)$, $\beta=1$: variance $0.424$ under $p\approx(0.665,0.245,0.090)$, "
+        r"so $dH/d\beta\approx-0.424$.",
+        "ko": r"$s=(2,1,0)$, $\beta=1$이면 $p\approx(0.665,0.245,0.090)$에서 분산이 "
+        r"$0.424$이므로 $dH/d\beta\approx-0.424$입니다.",
     },
     references=("guo2017", "cover2006"),
 )

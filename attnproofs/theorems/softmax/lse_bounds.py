@@ -88,14 +88,14 @@ def leading(rng: Random) -> dict[str, Any]:
 THEOREM = Theorem(
     id="lse_bounds",
     chapter="softmax",
-    title={"en": "Log-sum-exp is a soft maximum", "ko": "로그합지수는 부드러운 최댓값"},
+    title={"en": "Log-sum-exp is a soft maximum", "ko": "로그합지수는 매끄러운 최댓값"},
     prose={
-        "en": r"LSE is at least every score and exceeds the largest by at most $\log n$, which "
+        "en": r"LSE is at least every score and exceeds the largest by at most $\ln n$, which "
         r"is attained when all scores are equal. So the normaliser never overflows once the "
         r"maximum is subtracted.",
-        "ko": r"LSE는 어떤 점수보다도 작지 않고, 최댓값보다 커도 $\log n$을 넘지 않습니다. "
-        r"모든 점수가 같을 때 그 차이가 정확히 $\log n$입니다. 그래서 최댓값을 빼면 정규화 "
-        r"상수가 넘치는 일이 없습니다.",
+        "ko": r"LSE는 어떤 점수보다도 작지 않고, 최댓값보다 크더라도 그 차이는 $\ln n$을 넘지 "
+        r"않습니다. 모든 점수가 같을 때 그 차이가 정확히 $\ln n$입니다. 그래서 최댓값을 빼면 "
+        r"정규화 상수가 넘치는 일이 없습니다.",
     },
     parts=(
         Part(statement, proof, instance=leading),
@@ -103,12 +103,12 @@ THEOREM = Theorem(
             low,
             proof_low,
             name="low",
-            title={"en": "it is at least every score", "ko": "어떤 점수보다도 작지 않다"},
+            title={"en": "It is at least every score", "ko": "어떤 점수보다도 작지 않다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "it does not exceed the maximum", "ko": "최댓값을 넘지 않는다"},
+            title={"en": "It does not exceed the maximum", "ko": "최댓값을 넘지 않는다는 주장"},
             statement=exact,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",
@@ -116,8 +116,8 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{LSE}(2,1,0)=2.408$, between $2$ and $2+\ln 3=3.099$.",
-        "ko": r"$\mathrm{LSE}(2,1,0)=2.408$은 $2$와 $2+\ln 3=3.099$ 사이에 있습니다.",
+        "en": r"$\mathrm{LSE}(2,1,0)\approx2.408$, between $2$ and $2+\ln 3\approx3.099$.",
+        "ko": r"$\mathrm{LSE}(2,1,0)\approx2.408$은 $2$와 $2+\ln 3\approx3.099$ 사이에 있습니다.",
     },
     references=("boyd2004", "blanchard2021"),
 )

@@ -59,10 +59,10 @@ THEOREM = Theorem(
         "ko": "소프트맥스는 로그합지수의 기울기",
     },
     prose={
-        "en": r"$\mathrm{LSE}(s)=\log\sum_j e^{s_j}$ is a smooth maximum, and its gradient is "
+        "en": r"$\mathrm{LSE}(s)=\ln\sum_j e^{s_j}$ is a smooth maximum, and its gradient is "
         r"the softmax. Implementations keep the LSE of each row for the backward pass: the "
         r"weights are $e^{s-\mathrm{LSE}}$.",
-        "ko": r"$\mathrm{LSE}(s)=\log\sum_j e^{s_j}$는 매끄러운 최댓값이며, 그 기울기가 "
+        "ko": r"$\mathrm{LSE}(s)=\ln\sum_j e^{s_j}$는 매끄러운 최댓값이며, 그 기울기가 "
         r"소프트맥스입니다. 구현에서는 역전파를 위해 행마다 LSE를 남겨 두는데, 가중치가 "
         r"$e^{s-\mathrm{LSE}}$이기 때문입니다.",
     },
@@ -70,8 +70,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the gradient is $e^s$, without the denominator",
-                "ko": "기울기는 분모 없이 $e^s$이다",
+                "en": "The gradient is $e^s$, without the denominator",
+                "ko": "기울기가 분모 없이 $e^s$이라는 주장",
             },
             statement=unnormalised,
             attempt=attempt,
@@ -79,10 +79,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{LSE}(2,1,0)=2.4076$ and $\mathrm{LSE}(2.001,1,0)=2.4083$: slope "
-        r"$0.665=p_1$.",
-        "ko": r"$\mathrm{LSE}(2,1,0)=2.4076$, $\mathrm{LSE}(2.001,1,0)=2.4083$이므로 기울기는 "
-        r"$0.665=p_1$입니다.",
+        "en": r"$\mathrm{LSE}(2,1,0)\approx2.407606$ and "
+        r"$\mathrm{LSE}(2.001,1,0)\approx2.408271$: slope $0.665\approx p_1$.",
+        "ko": r"$\mathrm{LSE}(2,1,0)\approx2.407606$, "
+        r"$\mathrm{LSE}(2.001,1,0)\approx2.408271$이므로 기울기는 $0.665\approx p_1$입니다.",
     },
     references=("boyd2004", "dao2022"),
 )

@@ -115,13 +115,12 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Subtracting the maximum", "ko": "최댓값 빼기"},
     prose={
-        "en": "With the largest score subtracted the weights are the same, every exponential "
-        "is at most 1, and their sum lies between 1 and $n$: nothing overflows, and the "
-        "divisor is never 0. No other shift that is chosen without looking at the scores can "
-        "promise both.",
+        "en": "With the largest score subtracted the weights are the same, every exponential is "
+        "at most 1, and their sum lies between 1 and $n$: nothing overflows, and the divisor is "
+        "never 0. No shift that is chosen without looking at the scores can promise both.",
         "ko": "가장 큰 점수를 빼도 가중치는 같고, 지수는 모두 1 이하이며, 그 합은 1과 $n$ "
         "사이에 있습니다. 넘치는 값이 없고 나누는 수가 0이 되지도 않습니다. 점수를 보지 않고 "
-        "고른 다른 이동량은 이 둘을 함께 보장하지 못합니다.",
+        "고른 이동값은 이 둘을 함께 보장하지 못합니다.",
     },
     parts=(
         Part(statement, proof),
@@ -129,28 +128,28 @@ THEOREM = Theorem(
             terms,
             proof_terms,
             name="terms",
-            title={"en": "every term is at most 1", "ko": "각 항은 1 이하이다"},
+            title={"en": "Every term is at most 1", "ko": "각 항은 1 이하이다"},
             instance=leading,
         ),
         Part(
             low,
             proof_low,
             name="low",
-            title={"en": "the sum is at least 1", "ko": "합은 1 이상이다"},
+            title={"en": "The sum is at least 1", "ko": "합은 1 이상이다"},
         ),
         Part(
             high,
             proof_high,
             name="high",
-            title={"en": "the sum is at most $n$", "ko": "합은 $n$ 이하이다"},
+            title={"en": "The sum is at most $n$", "ko": "합은 $n$ 이하이다"},
             instance=leading,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "with any other shift $c$ the sum is at least 1, too",
-                "ko": "다른 값 $c$를 빼도 합은 1 이상이다",
+                "en": "With any other shift $c$ the sum is at least 1, too",
+                "ko": "다른 값 $c$를 빼도 합이 1 이상이라는 주장",
             },
             statement=any_shift,
             attempt=attempt,
@@ -159,10 +158,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$s=(1002,1001,1000)$: $1+e^{-1}+e^{-2}=1.503$, while $e^{1002}$ exceeds the "
-        r"largest float64.",
-        "ko": r"$s=(1002,1001,1000)$이면 $1+e^{-1}+e^{-2}=1.503$이지만, $e^{1002}$은 float64의 "
-        r"최댓값을 넘습니다.",
+        "en": r"$s=(1002,1001,1000)$: $1+e^{-1}+e^{-2}\approx1.503$, while $e^{1002}$ exceeds "
+        r"the largest float64.",
+        "ko": r"$s=(1002,1001,1000)$이면 $1+e^{-1}+e^{-2}\approx1.503$이지만, $e^{1002}$은 "
+        r"float64의 최댓값을 넘습니다.",
     },
     references=("blanchard2021", "milakov2018"),
 )

@@ -92,45 +92,45 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "softmax(2, 1, 0)", "ko": "softmax(2, 1, 0)"},
     prose={
-        "en": "The scores 2, 1, 0 become the weights 66.5 %, 24.5 % and 9.0 %. The intervals are "
-        "proved: exp(1) and exp(2) are enclosed by their Taylor sums, and the rest is arithmetic "
-        "with rational numbers.",
-        "ko": "점수 2, 1, 0의 가중치는 66.5 %, 24.5 %, 9.0 %입니다. 이 구간은 증명된 것입니다. "
-        "exp(1)과 exp(2)를 테일러 합으로 위아래에서 가두고, 나머지는 유리수 계산으로 마칩니다.",
+        "en": "The scores 2, 1, 0 become the weights 66.5%, 24.5% and 9.0%. The intervals below "
+        "are proved: $e$ and $e^2$ are enclosed by their Taylor sums, and the rest is "
+        "arithmetic with rational numbers.",
+        "ko": "점수 2, 1, 0의 가중치는 66.5%, 24.5%, 9.0%입니다. 아래의 구간은 증명된 것입니다. "
+        "$e$와 $e^2$을 테일러 합으로 위아래에서 가두고, 나머지는 유리수 계산으로 마칩니다.",
     },
     parts=(
         Part(**below(1, Fraction(6653, 10_000), first, (E, E2), (E_HIGH, E2_HIGH))),
         Part(
             **above(1, Fraction(6652, 10_000), first, (E, E2), (E_LOW, E2_LOW)),
             name="first_above",
-            title={"en": "the first weight from below", "ko": "첫째 가중치의 하한"},
+            title={"en": "The first weight from below", "ko": "첫째 가중치의 하한"},
         ),
         Part(
             **below(2, Fraction(2448, 10_000), second, (E, E), (E_LOW, E_HIGH)),
             name="second_below",
-            title={"en": "the second weight from above", "ko": "둘째 가중치의 상한"},
+            title={"en": "The second weight from above", "ko": "둘째 가중치의 상한"},
         ),
         Part(
             **above(2, Fraction(2447, 10_000), second, (E, E), (E_HIGH, E_LOW)),
             name="second_above",
-            title={"en": "the second weight from below", "ko": "둘째 가중치의 하한"},
+            title={"en": "The second weight from below", "ko": "둘째 가중치의 하한"},
         ),
         Part(
             **below(3, Fraction(901, 10_000), third, (E, E2), (E_LOW, E2_LOW)),
             name="third_below",
-            title={"en": "the third weight from above", "ko": "셋째 가중치의 상한"},
+            title={"en": "The third weight from above", "ko": "셋째 가중치의 상한"},
         ),
         Part(
             **above(3, Fraction(900, 10_000), third, (E, E2), (E_HIGH, E2_HIGH)),
             name="third_above",
-            title={"en": "the third weight from below", "ko": "셋째 가중치의 하한"},
+            title={"en": "The third weight from below", "ko": "셋째 가중치의 하한"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "weights are proportional to scores: 2/3, 1/3, 0",
-                "ko": "가중치는 점수에 비례하여 2/3, 1/3, 0이다",
+                "en": "Weights are proportional to scores: $2/3$, $1/3$, $0$",
+                "ko": "가중치는 점수에 비례하여 $2/3$, $1/3$, $0$이라는 주장",
             },
             statement=proportional,
             attempt=attempt,

@@ -73,8 +73,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "only the diagonal $p_i(1-p_i)$: other scores have no influence",
-                "ko": "대각 성분 $p_i(1-p_i)$만 있고 다른 점수의 영향은 없다",
+                "en": "Only the diagonal $p_i(1-p_i)$: other scores have no influence",
+                "ko": "대각 성분 $p_i(1-p_i)$만 있고 다른 점수의 영향은 없다는 주장",
             },
             statement=diagonal,
             attempt=attempt,
@@ -82,10 +82,12 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$p=(0.665,0.245,0.090)$: $\partial p_1/\partial s_1=0.665\cdot0.335=0.223$, "
-        r"$\partial p_1/\partial s_2=-0.665\cdot0.245=-0.163$.",
-        "ko": r"$p=(0.665,0.245,0.090)$이면 $\partial p_1/\partial s_1=0.665\cdot0.335=0.223$, "
-        r"$\partial p_1/\partial s_2=-0.665\cdot0.245=-0.163$입니다.",
+        "en": r"$p\approx(0.665,0.245,0.090)$: $\partial p_1/\partial "
+        r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
+        r"s_2=-0.665\cdot0.245\approx-0.163$.",
+        "ko": r"$p\approx(0.665,0.245,0.090)$이면 $\partial p_1/\partial "
+        r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
+        r"s_2=-0.665\cdot0.245\approx-0.163$입니다.",
     },
     references=("bridle1990", "dao2022"),
 )

@@ -162,15 +162,15 @@ THEOREM = Theorem(
             entry,
             proof_entry,
             name="entry",
-            title={"en": "one entry of the row", "ko": "행의 성분 하나"},
+            title={"en": "One entry of the row", "ko": "행의 성분 하나"},
         ),
-        Part(half, proof_half, name="half", title={"en": "at most one half", "ko": "1/2 이하"}),
+        Part(half, proof_half, name="half", title={"en": "At most one half", "ko": "1/2 이하"}),
         Part(
             ends,
             proof_ends,
             name="ends",
             title={
-                "en": "it vanishes as the weight tends to 1",
+                "en": "It vanishes as the weight tends to 1",
                 "ko": "가중치가 1로 가면 사라진다",
             },
         ),
@@ -179,7 +179,7 @@ THEOREM = Theorem(
             proof_low_end,
             name="low_end",
             title={
-                "en": "it vanishes as the weight tends to 0",
+                "en": "It vanishes as the weight tends to 0",
                 "ko": "가중치가 0으로 가면 사라진다",
             },
         ),
@@ -187,8 +187,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "at most one quarter (the bound of a single entry)",
-                "ko": "1/4 이하(성분 하나의 한계)",
+                "en": "At most one quarter (the bound of a single entry)",
+                "ko": "성분 하나의 한계인 1/4 이하라는 주장",
             },
             statement=quarter,
             attempt=attempt,

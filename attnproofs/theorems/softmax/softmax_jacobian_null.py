@@ -90,14 +90,14 @@ THEOREM = Theorem(
             columns,
             proof_columns,
             name="columns",
-            title={"en": "columns sum to zero", "ko": "열의 합은 0이다"},
+            title={"en": "Columns sum to zero", "ko": "열의 합은 0이다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "each row sums to its own weight",
-                "ko": "각 행의 합은 그 가중치와 같다",
+                "en": "Each row sums to its own weight",
+                "ko": "각 행의 합이 그 가중치와 같다는 주장",
             },
             statement=own_weight,
             attempt=attempt,

@@ -115,14 +115,14 @@ THEOREM = Theorem(
             nonnegative,
             proof_nonnegative,
             name="nonnegative",
-            title={"en": "positive semidefinite", "ko": "양의 준정부호"},
+            title={"en": "Positive semidefinite", "ko": "양의 준정부호"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "it is the second moment of $u$, without the mean",
-                "ko": "평균을 빼지 않은 $u$의 이차 적률이다",
+                "en": "It is the second moment of $u$, without the mean",
+                "ko": "평균을 빼지 않은 $u$의 이차 적률이라는 주장",
             },
             statement=second_moment,
             attempt=attempt,
@@ -131,7 +131,8 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"$p=(\frac12,\frac12)$, $u=(1,-1)$: $u^\top Ju=1$, the variance of a fair sign.",
-        "ko": r"$p=(\frac12,\frac12)$, $u=(1,-1)$이면 $u^\top Ju=1$로, 공정한 부호의 분산입니다.",
+        "ko": r"$p=(\frac12,\frac12)$, $u=(1,-1)$이면 $u^\top Ju=1$로, 확률이 같은 부호 "
+        r"$\pm1$의 분산입니다.",
     },
     references=("boyd2004",),
 )

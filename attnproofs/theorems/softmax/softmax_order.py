@@ -59,7 +59,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the order is reversed", "ko": "순서가 뒤집힌다"},
+            title={"en": "The order is reversed", "ko": "순서가 뒤집힌다는 주장"},
             statement=reversed_order,
             attempt=attempt,
             because="hypothesis ordered does not match this step",

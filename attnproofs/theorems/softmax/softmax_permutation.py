@@ -72,7 +72,10 @@ THEOREM = Theorem(
     parts=(Part(statement, proof, instance=permutation),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the weights stay where they are", "ko": "가중치는 제자리에 그대로 있다"},
+            title={
+                "en": "The weights stay where they are",
+                "ko": "가중치가 제자리에 그대로 있다는 주장",
+            },
             statement=unmoved,
             attempt=attempt,
             because="ixeq: cannot show",

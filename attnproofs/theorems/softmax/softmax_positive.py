@@ -55,15 +55,20 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "every weight is at least $1/n$", "ko": "모든 가중치는 $1/n$ 이상이다"},
+            title={
+                "en": "Every weight is at least $1/n$",
+                "ko": "모든 가중치가 $1/n$ 이상이라는 주장",
+            },
             statement=at_least_uniform,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(0,-20)=(0.99999999794,\ 2.06\cdot10^{-9})$: small, and not 0.",
-        "ko": r"$\mathrm{softmax}(0,-20)=(0.99999999794,\ 2.06\cdot10^{-9})$: 작지만 0은 아닙니다.",
+        "en": r"$\mathrm{softmax}(0,-20)\approx(0.99999999794,\ 2.06\cdot10^{-9})$: small, and "
+        r"not 0.",
+        "ko": r"$\mathrm{softmax}(0,-20)\approx(0.99999999794,\ 2.06\cdot10^{-9})$: 작지만 0은 "
+        r"아닙니다.",
     },
     references=("bridle1990", "vaswani2017"),
 )

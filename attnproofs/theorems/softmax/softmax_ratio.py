@@ -50,18 +50,18 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Ratio of weights", "ko": "가중치의 비"},
     prose={
-        "en": "How strongly one key is preferred to another is the exponential of the difference "
-        "of their scores; no other key has a say. A score that is higher by ln 2 doubles the "
-        "weight.",
-        "ko": "한 키가 다른 키보다 얼마나 더 주목받는지는 두 점수의 차이의 지수로 정해지며, "
-        "나머지 키는 영향을 주지 않습니다. 점수가 ln 2만큼 크면 가중치가 두 배입니다.",
+        "en": r"How strongly one key is preferred to another is the exponential of the "
+        r"difference of their scores; no other key has a say. A score that is higher by $\ln 2$ "
+        r"doubles the weight.",
+        "ko": r"한 키가 다른 키보다 얼마나 더 주목받는지는 두 점수의 차이의 지수로 정해지며, "
+        r"나머지 키는 영향을 주지 않습니다. 점수가 $\ln 2$만큼 크면 가중치가 두 배입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "weights are in the ratio of the scores (the denominator positive)",
-                "ko": "(분모가 양수일 때) 가중치의 비는 점수의 비와 같다",
+                "en": "Weights are in the ratio of the scores (the denominator positive)",
+                "ko": "(분모가 양수일 때) 가중치의 비가 점수의 비와 같다는 주장",
             },
             statement=ratio_of_scores,
             attempt=attempt,
@@ -69,9 +69,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447=2.718=e^{2-1}$, while $2/1=2$.",
-        "ko": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447=2.718=e^{2-1}$이며, 점수의 비는 "
-        r"$2/1=2$입니다.",
+        "en": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447\approx2.718\approx e^{2-1}$, while "
+        r"$2/1=2$.",
+        "ko": r"$\mathrm{softmax}(2,1,0)$: $0.6652/0.2447\approx2.718\approx e^{2-1}$이며, "
+        r"점수의 비는 $2/1=2$입니다.",
     },
     references=("bridle1990",),
 )

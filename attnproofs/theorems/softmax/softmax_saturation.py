@@ -149,14 +149,13 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "Saturation", "ko": "포화"},
     prose={
-        "en": r"If one score leads all others by a gap $\Delta$, the weight left for the "
-        r"others falls exponentially in $\beta\Delta$, where $\beta$ scales all scores. In the "
-        r"limit the weights are one-hot; the second part says from which $\beta$ on they are "
-        r"within $\varepsilon$. This is what dividing by the square root of $d_k$ keeps away "
-        r"from.",
+        "en": r"If one score leads all others by a gap $\Delta$, the weight left for the others "
+        r"falls exponentially in $\beta\Delta$, where $\beta$ scales all scores. In the limit "
+        r"the weights are one-hot; the last part says from which $\beta$ on they are within "
+        r"$\varepsilon$. This is what dividing by the square root of $d_k$ keeps away from.",
         "ko": r"한 점수가 나머지를 $\Delta$만큼 앞서면, 나머지 키에 남는 가중치는 "
         r"$\beta\Delta$에 대해 지수적으로 줄어듭니다($\beta$는 점수 전체에 곱하는 배율). "
-        r"극한에서 가중치는 원핫이 되며, 둘째 명제는 어떤 $\beta$부터 오차가 $\varepsilon$ "
+        r"극한에서 가중치는 원핫이 되며, 마지막 명제는 어떤 $\beta$부터 오차가 $\varepsilon$ "
         r"이하인지를 말합니다. 점수를 $d_k$의 제곱근으로 나누는 것은 이런 포화를 피하려는 "
         r"것입니다.",
     },
@@ -166,22 +165,22 @@ THEOREM = Theorem(
             term,
             proof_term,
             name="term",
-            title={"en": "each other key", "ko": "나머지 키 하나"},
+            title={"en": "Each other key", "ko": "나머지 키 하나"},
             instance=leading,
         ),
         Part(
             one_hot,
             proof_one_hot,
             name="one_hot",
-            title={"en": r"one-hot within $\varepsilon$", "ko": r"오차 $\varepsilon$ 이내의 원핫"},
+            title={"en": r"One-hot within $\varepsilon$", "ko": r"오차 $\varepsilon$ 이내의 원핫"},
             instance=sharp,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": r"the rest is at most $e^{-\beta\Delta}$, whatever the number of keys",
-                "ko": r"키의 개수와 관계없이 나머지 가중치는 $e^{-\beta\Delta}$ 이하이다",
+                "en": r"The rest is at most $e^{-\beta\Delta}$, whatever the number of keys",
+                "ko": r"키의 개수와 관계없이 나머지 가중치가 $e^{-\beta\Delta}$ 이하라는 주장",
             },
             statement=without_count,
             attempt=attempt,

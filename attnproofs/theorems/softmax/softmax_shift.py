@@ -62,8 +62,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "multiplying every score by the same number changes nothing",
-                "ko": "모든 점수에 같은 수를 곱해도 변하지 않는다",
+                "en": "Multiplying every score by the same number changes nothing",
+                "ko": "모든 점수에 같은 수를 곱해도 변하지 않는다는 주장",
             },
             statement=scaled,
             attempt=attempt,
@@ -71,10 +71,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(1002,1001,1000)=\mathrm{softmax}(2,1,0)=(0.665,0.245,0.090)$, "
+        "en": r"$\mathrm{softmax}(1002,1001,1000)=\mathrm{softmax}(2,1,0)\approx(0.665,0.245,0.090)$, "
         r"although $e^{1002}$ overflows in float64.",
-        "ko": r"$\mathrm{softmax}(1002,1001,1000)=\mathrm{softmax}(2,1,0)=(0.665,0.245,0.090)$"
-        r"이지만, $e^{1002}$은 float64에서 넘칩니다.",
+        "ko": r"$\mathrm{softmax}(1002,1001,1000)=\mathrm{softmax}(2,1,0)\approx(0.665,0.245,0.090)$이지만, "
+        r"$e^{1002}$은 float64에서 넘칩니다.",
     },
     references=("blanchard2021", "milakov2018"),
 )

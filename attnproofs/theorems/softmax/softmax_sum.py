@@ -75,14 +75,14 @@ THEOREM = Theorem(
             at_most_one,
             proof_at_most_one,
             name="at_most_one",
-            title={"en": "no weight exceeds 1", "ko": "가중치는 1을 넘지 않는다"},
+            title={"en": "No weight exceeds 1", "ko": "가중치는 1을 넘지 않는다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "in a matrix of row-wise weights each column sums to one",
-                "ko": "행마다 소프트맥스를 취한 행렬에서 각 열의 합이 1이다",
+                "en": "In a matrix of row-wise weights each column sums to one",
+                "ko": "행마다 소프트맥스를 취한 행렬에서 각 열의 합이 1이라는 주장",
             },
             statement=other_axis,
             attempt=attempt,

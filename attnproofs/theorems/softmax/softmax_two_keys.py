@@ -43,16 +43,16 @@ THEOREM = Theorem(
     title={"en": "Two keys: the logistic function", "ko": "키가 둘일 때: 로지스틱 함수"},
     prose={
         "en": "Between two keys, softmax is the logistic function of the difference of the "
-        "scores: equal scores give one half each, a lead of 4 gives 98 %.",
+        "scores: equal scores give one half each, a lead of 4 gives 98%.",
         "ko": "키가 둘이면 소프트맥스는 점수 차이의 로지스틱 함수입니다. 점수가 같으면 "
-        "절반씩이고, 4만큼 앞서면 98 %입니다.",
+        "절반씩이고, 4만큼 앞서면 98%입니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the logistic function of the difference the other way round",
-                "ko": "차이를 거꾸로 뺀 값의 로지스틱 함수이다",
+                "en": "The logistic function of the difference the other way round",
+                "ko": "차이를 거꾸로 뺀 값의 로지스틱 함수라는 주장",
             },
             statement=turned,
             attempt=attempt,
@@ -60,8 +60,8 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(4,0)_1=1/(1+e^{-4})=0.982$.",
-        "ko": r"$\mathrm{softmax}(4,0)_1=1/(1+e^{-4})=0.982$입니다.",
+        "en": r"$\mathrm{softmax}(4,0)_1=1/(1+e^{-4})\approx0.982$.",
+        "ko": r"$\mathrm{softmax}(4,0)_1=1/(1+e^{-4})\approx0.982$입니다.",
     },
     references=("bridle1990",),
 )

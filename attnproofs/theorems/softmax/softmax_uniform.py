@@ -71,8 +71,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "equal scores $c$ give the weight $e^c/n$",
-                "ko": "점수가 모두 $c$이면 가중치는 $e^c/n$이다",
+                "en": "Equal scores $c$ give the weight $e^c/n$",
+                "ko": "점수가 모두 $c$이면 가중치가 $e^c/n$이라는 주장",
             },
             statement=unnormalised,
             attempt=attempt,

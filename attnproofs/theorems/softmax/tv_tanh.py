@@ -285,11 +285,11 @@ THEOREM = Theorem(
         r"1. The bound does not depend on the number of keys, and two keys attain it. For "
         r"values between $L$ and $M$ the output moves by at most $(M-L)\tanh(h/2)$. This is "
         r"how errors in scores reach the weights and the output.",
-        "ko": r"어느 점수도 $h$보다 많이 움직이지 않으면, 어떤 키의 집합에 대해서도 가중치의 "
-        r"합은 위로든 아래로든 $\tanh(h/2)$보다 많이 움직이지 않습니다. $h$가 작으면 약 "
-        r"$h/2$이고, 1을 넘는 일은 없습니다. 이 한계는 키의 개수와 무관하며 키가 둘일 때 "
-        r"실제로 달성됩니다. 밸류가 $L$과 $M$ 사이에 있으면 출력은 $(M-L)\tanh(h/2)$보다 많이 "
-        r"움직이지 않습니다. 점수의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
+        "ko": r"어느 점수의 변화도 $h$를 넘지 않으면, 어떤 키의 집합에 대해서도 가중치의 합의 "
+        r"변화는 위로든 아래로든 $\tanh(h/2)$를 넘지 않습니다. $h$가 작으면 약 $h/2$이고, 1을 "
+        r"넘는 일은 없습니다. 이 한계는 키의 개수와 무관하며 키가 둘일 때 실제로 달성됩니다. "
+        r"밸류가 $L$과 $M$ 사이에 있으면 출력은 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. "
+        r"점수의 오차가 가중치와 출력에 전달되는 크기가 바로 이것입니다.",
     },
     parts=(
         Part(statement, proof, instance=small_moves),
@@ -297,7 +297,7 @@ THEOREM = Theorem(
             loss,
             proof_loss,
             name="loss",
-            title={"en": "downwards", "ko": "아래로 움직일 때"},
+            title={"en": "Downwards", "ko": "아래로 움직일 때"},
             instance=small_moves,
         ),
         Part(
@@ -305,7 +305,7 @@ THEOREM = Theorem(
             proof_soft,
             name="soft",
             title={
-                "en": "the mean of any numbers between 0 and 1",
+                "en": "The mean of any numbers between 0 and 1",
                 "ko": "0과 1 사이의 수들의 평균",
             },
             instance=small_moves,
@@ -315,7 +315,7 @@ THEOREM = Theorem(
             proof_values,
             name="values",
             title={
-                "en": "the output, for values between $L$ and $M$",
+                "en": "The output, for values between $L$ and $M$",
                 "ko": "밸류가 $L$과 $M$ 사이일 때의 출력",
             },
             instance=between,
@@ -324,7 +324,7 @@ THEOREM = Theorem(
             values_loss,
             proof_values_loss,
             name="values_loss",
-            title={"en": "the output, downwards", "ko": "출력이 아래로 움직일 때"},
+            title={"en": "The output, downwards", "ko": "출력이 아래로 움직일 때"},
             instance=between,
         ),
         Part(
@@ -332,7 +332,7 @@ THEOREM = Theorem(
             proof_share,
             name="share",
             title={
-                "en": "values scaled to the interval from 0 to 1",
+                "en": "Values scaled to the interval from 0 to 1",
                 "ko": "0과 1 사이로 맞춘 밸류",
             },
             instance=between,
@@ -341,12 +341,12 @@ THEOREM = Theorem(
             attained,
             proof_attained,
             name="attained",
-            title={"en": "two keys attain it", "ko": "키가 둘일 때 달성된다"},
+            title={"en": "Two keys attain it", "ko": "키가 둘일 때 달성된다"},
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "by at most $h/4$", "ko": "$h/4$보다 많이 움직이지 않는다"},
+            title={"en": "It moves by at most $h/4$", "ko": "변화가 $h/4$를 넘지 않는다는 주장"},
             statement=quarter,
             attempt=attempt,
             because="order: cannot show 0 <= the difference",
@@ -354,8 +354,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$h=0.01$: at most $\tanh(0.005)=0.00499996$; $h=1$: at most $0.4621$.",
-        "ko": r"$h=0.01$이면 $\tanh(0.005)=0.00499996$ 이하, $h=1$이면 $0.4621$ 이하입니다.",
+        "en": r"$h=0.01$: at most $\tanh(0.005)\approx0.00499996$; $h=1$: at most $0.4621$.",
+        "ko": r"$h=0.01$이면 $\tanh(0.005)\approx0.00499996$ 이하, $h=1$이면 $0.4621$ "
+        r"이하입니다.",
     },
     references=("levin2009", "higham2002"),
 )

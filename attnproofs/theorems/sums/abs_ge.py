@@ -36,7 +36,7 @@ THEOREM = Theorem(
             negative,
             proof_negative,
             name="negative",
-            title={"en": "the negative", "ko": "부호를 바꾼 수"},
+            title={"en": "The negative", "ko": "부호를 바꾼 수"},
         ),
     ),
     lemma=True,

@@ -25,8 +25,8 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Cutting a sum", "ko": "합의 절단"},
     prose={
-        "en": "A sum over 1..T in which only the terms up to $i$ count is the sum over 1..i. "
-        "This is how a causal mask shortens every sum of a row.",
+        "en": r"A sum over $1,\dots,T$ in which only the terms up to $i$ count is the sum over "
+        r"$1,\dots,i$. This is how a causal mask shortens every sum of a row.",
         "ko": "1부터 $T$까지의 합에서 $i$ 이하의 항만 남기면 1부터 $i$까지의 합이 됩니다. 인과 "
         "마스크가 각 행의 합을 짧게 만드는 원리입니다.",
     },

@@ -19,10 +19,10 @@ def proof(p: Proof) -> None:
 THEOREM = Theorem(
     id="exp_ge_one",
     chapter="sums",
-    title={"en": "exp is at least 1 from 0 on", "ko": "0 이상에서 지수는 1 이상"},
+    title={"en": "The exponential is at least 1 from 0 on", "ko": "0 이상에서 지수함수는 1 이상"},
     prose={
         "en": r"For $t\ge0$ the exponential is at least 1, by the tangent at 0.",
-        "ko": "$t$가 0 이상이면 지수는 1 이상입니다. 0에서의 접선으로 알 수 있습니다.",
+        "ko": "$t$가 0 이상이면 $e^t$은 1 이상입니다. 0에서의 접선으로 알 수 있습니다.",
     },
     parts=(Part(statement, proof),),
     lemma=True,

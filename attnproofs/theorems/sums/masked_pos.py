@@ -23,7 +23,7 @@ THEOREM = Theorem(
     title={"en": "The masked denominator is positive", "ko": "마스크된 분모는 양수"},
     prose={
         "en": "If at least one key is kept, the sum of exponentials over the kept keys is "
-        "positive, so that it may be divided by.",
+        "positive, so one may divide by it.",
         "ko": "키가 하나라도 남아 있으면 남은 키에 대한 지수의 합이 양수이므로 그 합으로 나눌 수 "
         "있습니다.",
     },

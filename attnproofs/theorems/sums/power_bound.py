@@ -85,7 +85,7 @@ THEOREM = Theorem(
             positive,
             Induction("E", base_positive, step_positive),
             name="positive",
-            title={"en": "the power is positive", "ko": "거듭제곱은 양수이다"},
+            title={"en": "The power is positive", "ko": "거듭제곱은 양수이다"},
             instance=not_negative,
         ),
     ),

@@ -25,7 +25,7 @@ THEOREM = Theorem(
     title={"en": "Product of sums", "ko": "합의 곱"},
     prose={
         "en": "A product of two sums is the double sum of all products (distributivity).",
-        "ko": "두 합의 곱은 모든 항의 곱을 두 번 더한 것과 같습니다(분배법칙).",
+        "ko": "두 합의 곱은 모든 항끼리의 곱을 이중으로 더한 것과 같습니다(분배법칙).",
     },
     parts=(Part(statement, proof),),
     lemma=True,

@@ -76,12 +76,10 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Sum over tiles", "ko": "타일별 합"},
     prose={
-        "en": "Cut 1..t(b) into consecutive tiles, of any sizes and possibly empty: summing "
-        "tile by "
-        "tile gives the whole sum.",
-        "ko": "1부터 t(b)까지를 크기가 제각각이고 비어 있어도 되는 이웃한 타일들로 나누면, "
-        "타일마다 더한 "
-        "값을 모두 더한 것은 전체 합과 같습니다.",
+        "en": r"Cut $1,\dots,t(b)$ into consecutive tiles, of any sizes and possibly empty: "
+        r"summing tile by tile gives the whole sum.",
+        "ko": "1부터 $t(b)$까지를 크기가 제각각이고 비어 있어도 되는 이어진 타일들로 나누면, "
+        "타일마다 더한 값을 모두 더한 것은 전체 합과 같습니다.",
     },
     parts=(Part(statement, Induction("b", base, step), instance=borders),),
     lemma=True,

@@ -1,4 +1,4 @@
-"""Scaling a random number by c scales its variance by c squared."""
+"""Scaling a random variable by c scales its variance by c squared."""
 
 from attnproofs.calculus import Part, Proof, Scope, Theorem, eq, expect, lemma, variance
 from attnproofs.kernel.statement import Claim
@@ -23,7 +23,7 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "Variance under scaling", "ko": "상수배의 분산"},
     prose={
-        "en": "Multiplying a random number by a constant multiplies its variance by the square.",
+        "en": "Multiplying a random variable by a constant multiplies its variance by the square.",
         "ko": "확률변수에 상수를 곱하면 분산에는 그 상수의 제곱이 곱해집니다.",
     },
     parts=(Part(statement, proof),),

@@ -86,7 +86,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof, instance=equal_values),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "the output is $n$ times $v$", "ko": "출력은 $v$의 $n$배이다"},
+            title={"en": "The output is $n$ times $v$", "ko": "출력이 $v$의 $n$배라는 주장"},
             statement=summed,
             attempt=attempt,
             because="the two sides are not equal by ring",

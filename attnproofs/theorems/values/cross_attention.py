@@ -81,10 +81,10 @@ THEOREM = Theorem(
         "length $T_s$. Rows of weights still sum to one, scores are the same bilinear form, and the "
         "output-value circuit is unchanged; self-attention is the case $X_t=X_s$. Weights are "
         "$T_t\\times T_s$, so values taken from the target do not even fit.",
-        "ko": "쿼리는 길이 $T_t$인 목표 수열에서, 키와 밸류는 길이 $T_s$인 원천 수열에서 옵니다. 이때에도 "
-        "가중치의 각 행은 합이 1이고, 점수는 같은 쌍선형 형식이며, 출력-밸류 회로도 그대로입니다. "
-        "$X_t=X_s$이면 셀프 어텐션입니다. 가중치의 모양이 $T_t\\times T_s$이므로 밸류를 목표 수열에서 "
-        "가져오면 모양부터 맞지 않습니다.",
+        "ko": r"쿼리는 길이 $T_t$인 타깃 수열에서, 키와 밸류는 길이 $T_s$인 소스 수열에서 "
+        r"옵니다. 이때에도 가중치의 각 행은 합이 1이고, 점수는 같은 쌍선형 형식이며, 출력-밸류 "
+        r"회로도 그대로입니다. $X_t=X_s$이면 셀프 어텐션입니다. 가중치의 모양이 $T_t\times "
+        r"T_s$이므로 밸류를 타깃 수열에서 가져오면 모양부터 맞지 않습니다.",
     },
     parts=(
         Part(sums, sums_proof),
@@ -95,7 +95,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             {
                 "en": "The values may come from the target",
-                "ko": "밸류를 목표 수열에서 가져와도 된다는 주장",
+                "ko": "밸류를 타깃 수열에서 가져와도 된다는 주장",
             },
             values_from_target,
             because="out of range",

@@ -116,8 +116,8 @@ THEOREM = Theorem(
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "repeating one key changes nothing",
-                "ko": "키 하나를 반복해도 아무것도 변하지 않는다",
+                "en": "Repeating one key changes nothing",
+                "ko": "키 하나를 반복해도 아무것도 변하지 않는다는 주장",
             },
             statement=one_repeated,
             attempt=attempt,
@@ -128,8 +128,8 @@ THEOREM = Theorem(
     numbers={
         "en": r"Equal scores, $v=(0,3)$: $1.5$; the list twice: $1.5$; the first key once "
         r"more: $1$.",
-        "ko": r"점수가 같고 $v=(0,3)$이면 $1.5$이며, 목록을 두 번 반복해도 $1.5$이지만 첫 "
-        r"키만 한 번 더 넣으면 $1$입니다.",
+        "ko": r"점수가 같고 $v=(0,3)$이면 출력은 $1.5$이며, 목록을 두 번 반복해도 $1.5$이지만 "
+        r"첫 키만 한 번 더 넣으면 $1$입니다.",
     },
     references=("vaswani2017",),
 )

@@ -109,10 +109,10 @@ THEOREM = Theorem(
     chapter="values",
     title={"en": "Change of basis inside a head", "ko": "헤드 안의 기저 변환"},
     prose={
-        "en": "Only the products $W_QW_K^\\top$ and $W_VW_O$ matter. Multiplying queries by an "
-        "invertible $G$ and keys by $G^{-\\top}$ leaves all scores as they are; multiplying "
-        "values by $G$ and $W_O$ by $G^{-1}$ leaves all updates. Single coordinates of "
-        "queries, keys and values therefore have no meaning of their own.",
+        "en": r"Only the products $W_QW_K^\top$ and $W_VW_O$ matter. Multiplying queries by an "
+        r"invertible $G$ and keys by $G^{-\top}$ leaves all scores as they are; multiplying "
+        r"values by $G$ and $W_O$ by $G^{-1}$ leaves all updates as they are. Single "
+        r"coordinates of queries, keys and values therefore have no meaning of their own.",
         "ko": "중요한 것은 곱 $W_QW_K^\\top$과 $W_VW_O$뿐입니다. 쿼리에 가역행렬 $G$를, 키에 "
         "$G^{-\\top}$를 곱해도 점수는 모두 그대로이고, 밸류에 $G$를, $W_O$에 $G^{-1}$를 "
         "곱해도 갱신은 모두 그대로입니다. 따라서 쿼리, 키, 밸류의 좌표 하나하나에는 따로 뜻이 "
@@ -124,15 +124,15 @@ THEOREM = Theorem(
             in_scores,
             proof_in_scores,
             name="scores",
-            title={"en": "queries and keys", "ko": "쿼리와 키"},
+            title={"en": "Queries and keys", "ko": "쿼리와 키"},
             instance=shear,
         ),
     ),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "keys are multiplied by $G^{-1}$ without the transpose",
-                "ko": "키에는 전치하지 않은 $G^{-1}$를 곱한다",
+                "en": "Keys are multiplied by $G^{-1}$ without the transpose",
+                "ko": "키에는 전치하지 않은 $G^{-1}$를 곱한다는 주장",
             },
             statement=untransposed,
             attempt=attempt,

@@ -98,7 +98,10 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "a query bias is invisible, too", "ko": "쿼리 편향도 보이지 않는다"},
+            title={
+                "en": "A query bias is invisible, too",
+                "ko": "쿼리 편향도 보이지 않는다는 주장",
+            },
             statement=query_bias,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -43,9 +43,9 @@ THEOREM = Theorem(
         "en": "The bilinear form $W_QW_K^\\top$ and every score matrix $QK^\\top$ have rank at most "
         "$d_k$, however long the sequence is. Before softmax, a head with small $d_k$ cannot express "
         "an arbitrary pattern of scores.",
-        "ko": "쌍선형 형식 $W_QW_K^\\top$과 점수 행렬 $QK^\\top$의 계수(rank)는 수열의 길이와 관계없이 "
-        "$d_k$ 이하입니다. 소프트맥스를 하기 전의 점수로는, $d_k$가 작은 헤드가 임의의 무늬를 나타낼 수 "
-        "없습니다.",
+        "ko": r"쌍선형 형식 $W_QW_K^\top$와 점수 행렬 $QK^\top$의 계수(rank)는 수열의 길이와 "
+        r"관계없이 $d_k$ 이하입니다. 소프트맥스를 적용하기 전의 점수로는, $d_k$가 작은 헤드가 "
+        r"임의의 점수 패턴을 나타낼 수 없습니다.",
     },
     parts=(
         Part(form, form_proof),

@@ -66,22 +66,22 @@ THEOREM = Theorem(
     chapter="values",
     title={"en": "The rank $d_v$ is attained", "ko": "계수 $d_v$는 달성된다"},
     prose={
-        "en": "Take the first $d_v$ unit vectors for the columns of $W_V$ and the rows of "
-        "$W_O$. Then the upper left $d_v\\times d_v$ block of $W_VW_O$ is the identity, so its "
-        "rank is at least $d_v$, and with rank_vo exactly $d_v$. (That a matrix with an "
-        "invertible block of this size has at least this rank is linear algebra outside the "
-        "kernel.)",
-        "ko": "$W_V$의 열과 $W_O$의 행을 앞의 $d_v$개 단위벡터로 잡습니다. 그러면 $W_VW_O$의 "
-        "왼쪽 위 $d_v\\times d_v$ 블록이 단위행렬이므로 계수는 $d_v$ 이상이고, rank_vo와 "
-        "합치면 정확히 $d_v$입니다. (이 크기의 가역 블록이 있는 행렬의 계수가 그 크기 "
-        "이상이라는 것은 커널 밖의 선형대수입니다.)",
+        "en": r"Take the first $d_v$ unit vectors for the columns of $W_V$ and the rows of "
+        r"$W_O$. Then the upper left $d_v\times d_v$ block of $W_VW_O$ is the identity, so its "
+        r"rank is at least $d_v$, and with the theorem “Rank of the value map” exactly $d_v$. "
+        r"(That a matrix with an invertible block of this size has at least this rank is linear "
+        r"algebra outside the kernel.)",
+        "ko": r"$W_V$의 열과 $W_O$의 행을 앞의 $d_v$개 단위벡터로 잡습니다. 그러면 $W_VW_O$의 "
+        r"왼쪽 위 $d_v\times d_v$ 블록이 단위행렬이므로 계수는 $d_v$ 이상이고, 정리 「밸류 "
+        r"사상의 계수」와 합치면 정확히 $d_v$입니다. (이 크기의 가역 블록이 있는 행렬의 계수가 "
+        r"그 크기 이상이라는 것은 커널 밖의 선형대수입니다.)",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
             title={
-                "en": "the whole of $W_VW_O$ is the identity",
-                "ko": "$W_VW_O$ 전체가 단위행렬이다",
+                "en": "The whole of $W_VW_O$ is the identity",
+                "ko": "$W_VW_O$ 전체가 단위행렬이라는 주장",
             },
             statement=everywhere,
             attempt=attempt,

@@ -88,7 +88,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof, instance=stochastic),),
     false_neighbours=(
         FalseNeighbour(
-            title={"en": "it cancels like a key bias", "ko": "키 편향처럼 사라진다"},
+            title={"en": "It cancels like a key bias", "ko": "키 편향처럼 사라진다는 주장"},
             statement=cancels,
             attempt=attempt,
             because="the two sides are not equal by ring",

@@ -7,7 +7,7 @@ CAPTIONS: dict[str, dict[str, dict[str, str]]] = {
         "caption": {
             "en": (
                 "Variance of the dot product of independent standard Gaussian queries and keys, "
-                "against their dimension: theory (lines) and 4096 pairs a point, with two "
+                "against their dimension: theory (lines) and 4096 pairs per point, with two "
                 "standard errors. Raw products have variance $d_k$, scaled ones variance 1."
             ),
             "ko": (
