@@ -12,6 +12,7 @@ from attnproofs.calculus import (
     absolute,
     array,
     exp,
+    flattened,
     ind,
     le,
     log,
@@ -184,3 +185,13 @@ def test_the_logarithm_of_an_exponential_is_its_argument() -> None:
     law = {"laws": ["log_exp"]}
     assert verdict(certificate(s, log(exp(log(n) + x)), log(n) + x, "ring", law)) == ""
     assert "not equal by ring, log_exp" in verdict(certificate(s, log(2 * exp(x)), x, "ring", law))
+
+
+def test_no_index_is_declared_on_a_flattened_axis() -> None:
+    """So none can be left open in a cited fact, where it would have to stand for a pair."""
+    s = Scope("case")
+    n = s.dimension("n")
+    s.index("c", flattened(n, n))
+    t = s.scalar("t")
+    lemma = certificate(s, 0, absolute(t), "sign", relation="<=")
+    assert "a flattened axis has index pairs" in verdict(lemma)
