@@ -471,9 +471,9 @@ class Session(Probe):
                 continue
             self.dtype = saved.dtype
             violation, unable = self.judge(entries[saved.property], saved.case)
-            if unable:
-                continue
-            if violation is None:
+            if unable:  # it is kept: a call that is refused has not been mended
+                self.replayed.append((saved.id, "ERROR"))
+            elif violation is None:
                 self.store.remove(saved.id)
                 self.replayed.append((saved.id, "FIXED"))
             else:

@@ -176,6 +176,29 @@ def test_saved_failures_are_rerun_first_and_forgotten_when_fixed(tmp_path, monke
     assert fixed.verdict == "held"
 
 
+def test_a_saved_failure_whose_call_is_refused_now_is_not_mended(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = (
+        "import numpy as np\n"
+        "def attention(query, key, value, *, attn_mask=None):\n"
+        "    if attn_mask is not None:\n"
+        "        {0}\n"
+        "    s = query @ np.swapaxes(key, -2, -1) / np.sqrt(query.shape[-1])\n"
+        "    e = np.exp(s - s.max(-1, keepdims=True))\n"
+        "    return e / e.sum(-1, keepdims=True) @ value\n"
+    )
+    path = tmp_path / "mine.py"
+    path.write_text(source.format("attn_mask = None  # and so ignored"))
+    store = Store(tmp_path / ".attnproofs")
+    options = {"only": ["kept_set"], "store": store}
+    (finding,) = quick("mine.py:attention", **options).causes
+    path.write_text(source.format("raise NotImplementedError"))
+    refused = quick("mine.py:attention", **options)
+    assert refused.saved == [(finding.id, "ERROR")]
+    assert [s.id for s in store.all()] == [finding.id]
+    assert "ERROR" in text(refused)
+
+
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 9}', "\x00", '{"format": 1}'])
 def test_a_damaged_saved_failure_is_one_sentence(tmp_path, content):
     store = Store(tmp_path)
