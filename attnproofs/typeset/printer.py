@@ -20,7 +20,8 @@ from attnproofs.typeset.names import sort_key
 from attnproofs.typeset.notations import NOTATIONS, Notation
 
 # what binds more tightly has the larger number
-OR, AND, COMPARE, ADD, MULTIPLY, POWER, ATOM = range(7)
+# (a dot product is weaker than a product, so that 2 (u · v) keeps its parentheses)
+OR, AND, COMPARE, ADD, DOT, MULTIPLY, POWER, ATOM = range(8)
 
 WIDE = 38  # letters in a numerator or denominator beyond which a fraction is not stacked
 
@@ -386,7 +387,7 @@ class Printer:
             pieces.append(self._fraction(above, below, scope))
         if len(pieces) == 1:
             only = pieces[0]
-            if negative and (only.negative or only.precedence < MULTIPLY):
+            if negative and (only.negative or only.precedence < DOT):
                 text = self.wrapped(only, MULTIPLY)
                 return Piece(text, MULTIPLY, tall=only.tall, negative=True)
             return only._replace(negative=negative or only.negative)
@@ -490,14 +491,16 @@ class Printer:
         if special is not None and not integers:
             return special(self, arguments, scope)
         dimensions = self.listed([self.index(p, scope) for p in integers])
-        others = self.listed([self.signed(self.argument(a, scope)) for a in arguments])
+        pieces = [self.argument(a, scope) for a in arguments]
+        others = self.listed([self.signed(piece) for piece in pieces])
         inner = others if others else dimensions
         if integers and arguments:
             inner = to.row(dimensions, to.sign(";"), others)
         head = to.word(t[1].replace("_", " ") if self.definitions else t[1])
+        tall = any(piece.tall for piece in pieces)
         if t[2]:
-            head = to.row(head, to.fence("(", inner, ")", False))
-        return Piece(head, ATOM)
+            head = to.row(head, to.fence("(", inner, ")", tall))
+        return Piece(head, ATOM, tall=tall)
 
     def _undetermined(self, t: Term) -> list[ix.Poly]:
         """Return the integer arguments that cannot be read off the arrays."""
@@ -582,7 +585,8 @@ class Printer:
         inner = self._term(body, inner_scope)
         family = to.fence("(", self.signed(inner), ")", inner.tall)
         below = to.row(*(to.name(name) for name in names))
-        return Piece(to.subscript(family, below), ATOM, tall=inner.tall)
+        # not an atom: its transpose is ((..)_l)^⊤, lest the exponent be taken for the entry's
+        return Piece(to.subscript(family, below), POWER, tall=inner.tall)
 
 
 def _mentions_bound(i: ix.Index, count: int) -> bool:

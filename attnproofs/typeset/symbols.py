@@ -8,8 +8,8 @@ from attnproofs.kernel import index as ix
 from attnproofs.kernel.statement import Definition, Statement
 from attnproofs.kernel.terms import Term
 from attnproofs.typeset.printer import (
-    ADD,
     ATOM,
+    DOT,
     MULTIPLY,
     POWER,
     Piece,
@@ -21,7 +21,8 @@ from attnproofs.typeset.printer import (
 
 def _matmul(p: Printer, arguments: Sequence[Term], scope: tuple[str, ...]) -> Piece:
     left, right = (p.argument(a, scope) for a in arguments)
-    text = p.to.product(p.wrapped(left, MULTIPLY, last=False), p.wrapped(right, POWER))
+    # (A B) C and A (B C) are different terms: both keep their parentheses
+    text = p.to.product(p.wrapped(left, POWER), p.wrapped(right, POWER))
     return Piece(text, MULTIPLY, tall=left.tall or right.tall)
 
 
@@ -33,8 +34,7 @@ def _transpose(p: Printer, arguments: Sequence[Term], scope: tuple[str, ...]) ->
 def _dot(p: Printer, arguments: Sequence[Term], scope: tuple[str, ...]) -> Piece:
     left, right = (p.argument(a, scope) for a in arguments)
     text = p.to.row(p.wrapped(left, POWER), p.to.sign("·"), p.wrapped(right, POWER))
-    # weaker than a product, so that 2 (u · v) keeps its parentheses
-    return Piece(text, ADD, tall=left.tall or right.tall)
+    return Piece(text, DOT, tall=left.tall or right.tall)
 
 
 def _function(word: str, below: str = "") -> Special:

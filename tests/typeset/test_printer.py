@@ -8,7 +8,8 @@ import pytest
 from attnproofs.kernel import index as ix
 from attnproofs.kernel import terms as tm
 from attnproofs.typeset import printer as printer_module
-from attnproofs.typeset.printer import Printer
+from attnproofs.typeset.printer import ADD, MULTIPLY, Printer
+from attnproofs.typeset.symbols import SPECIAL
 from tests.typeset import reader
 
 READERS = {"latex": reader.read_latex, "mathml": reader.read_mathml, "text": reader.read_text}
@@ -246,7 +247,9 @@ def _mutants():
         return self.signed(piece)
 
     def one_too_lax(self, piece, least, *, last=True):
-        return keep(self, piece, least - 1, last=last)
+        # sums as factors; no dot product, the level between, is drawn
+        lax = ADD if least == MULTIPLY else least - 1
+        return keep(self, piece, lax, last=last)
 
     return {"never": never, "one_too_lax": one_too_lax}
 
@@ -317,3 +320,35 @@ def test_wide_fractions_on_one_line_keep_their_meaning(monkeypatch):
     wide = ("mul", ("ent", "Q", (I, J)), ("inv", ("add", ("ent", "Q", (I, J)), ("sym", "x"))))
     assert Printer("latex").term(wide) == r"Q_{ij} \big/ (Q_{ij} + x)"
     assert misread("latex", range(600)) == []
+
+
+def test_products_of_three_matrices_show_where_the_brackets_stand():
+    """(A B) C and A (B C) are different terms; an entry's exponent is not the family's."""
+
+    def array(name):
+        return ("lam", 2, ("ent", name, (ix.atom(("b", 0)), ix.atom(("b", 1)))))
+
+    def product(left, right):
+        bound = (ix.atom(("b", 0)), ix.atom(("b", 1)))
+        return ("lam", 2, ("app", "matmul", (left, right), bound))
+
+    p = Printer("latex", special=SPECIAL)
+    a, b, c = map(array, "ABC")
+    double = ("lam", 2, ("mul", tm.rational(2), a[2]))
+
+    def printed(name, *arguments):
+        return p.term(("app", name, arguments, (I, J)))
+
+    assert printed("matmul", product(a, b), c) == r"((A\,B)\,C)_{ij}"
+    assert printed("matmul", a, product(b, c)) == r"(A\,(B\,C))_{ij}"
+    assert printed("transpose", double) == r"(((2\,A_{ja})_{ja})^{\top})_{ij}"
+
+
+def test_a_dot_product_needs_parentheses_as_a_factor_only():
+    """q·k - q·k, but 2 (q·k)."""
+    q, k = (("lam", 1, ("ent", name, (B0,))) for name in "qk")
+    dot = ("app", "dot", (q, k), ())
+    p = Printer("text", special=SPECIAL)
+
+    assert p.term(tm.minus(dot, dot)) == "q·k - q·k"
+    assert p.term(("mul", tm.rational(2), dot)) == "2·(q·k)"
