@@ -11,6 +11,8 @@ GREEK = {
     "Phi": "Φ", "Sigma": "Σ", "Omega": "Ω", "ell": "ℓ",
 }  # fmt: skip
 _LATEX_GREEK = {sign: f"\\{name}" for name, sign in GREEK.items()}
+# the shapes that ε and φ have in prose, in a terminal and in a browser
+_LATEX_GREEK |= {"ε": r"\varepsilon", "φ": r"\varphi"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def latex_word(word: str) -> str:
     Examples
     --------
     >>> print(latex_word("d"), latex_word("model"), latex_word("φQ"))
-    d \mathrm{model} \phi Q
+    d \mathrm{model} \varphi Q
     """
     if word in _LATEX_GREEK:
         return _LATEX_GREEK[word]
