@@ -143,7 +143,8 @@ class Latex:
         return base + "^{" + exponent + "}"
 
     def fraction(self, above: str, below: str) -> str:
-        """Write a quotient."""
+        """Write a quotient; a fraction inside it stays as large as it is outside."""
+        above, below = (part.replace(r"\frac", r"\cfrac") for part in (above, below))
         return rf"\frac{{{above}}}{{{below}}}"
 
     def slash(self, above: str, below: str) -> str:
@@ -153,7 +154,7 @@ class Latex:
     def width(self, text: str) -> int:
         """Estimate the width of markup, in letters: commands count one, braces and signs none."""
         text = re.sub(r"\\(?:operatorname|mathrm|Bigl|Bigr|lvert|rvert|,)", "", text)
-        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", text)
+        text = re.sub(r"\\c?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", text)
         return len(re.sub(r"[{}_^\s]", "", re.sub(r"\\[A-Za-z]+", "x", text)))
 
     def root(self, body: str) -> str:
@@ -168,7 +169,10 @@ class Latex:
     def matrix(self, rows: Sequence[Sequence[str]]) -> str:
         """Write a matrix in parentheses."""
         body = r" \\ ".join(" & ".join(row) for row in rows)
-        return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+        text = rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+        if "frac" not in body:
+            return text
+        return rf"{{\renewcommand{{\arraystretch}}{{1.35}}{text}}}"  # fractions must not touch
 
 
 class Text:

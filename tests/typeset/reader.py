@@ -82,6 +82,8 @@ def latex_tokens(text):
                 at += 1
         elif command == "big":
             continue  # the slash follows
+        elif command == "cfrac":
+            tokens.append("\\frac")  # larger, not another thing
         elif command in ("lvert", "rvert"):
             tokens.append("|(" if command == "lvert" else ")|")
         elif command:
