@@ -8,7 +8,7 @@ evaluation. Formulas stay terms until a format asks for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -159,12 +159,11 @@ def _part(part: Part, record: PartRecord) -> PartPage:
     derivations = []
     for shown in record.shown:
         inner = shown.statement
-        first = Step(None, "", _term(inner, shown.start), ())
-        lines = tuple(
-            Step(k, line.relation, _term(inner, line.term), line.reasons)
-            for k, line in enumerate(shown.lines, 1)
-        )
-        derivations.append(Derivation(shown.title, (first, *lines)))
+        steps = [Step(None, "", _term(inner, shown.start), ())]
+        for line in shown.lines:
+            step = Step(len(steps), line.relation, _term(inner, line.term), line.reasons)
+            steps[-1:] = _joined(steps[-1], step)
+        derivations.append(Derivation(shown.title, tuple(steps)))
     return PartPage(
         name=part.name,
         title=part.title,
@@ -179,6 +178,20 @@ def _part(part: Part, record: PartRecord) -> PartPage:
             for d in statement.declared
         ),
     )
+
+
+def _joined(before: Step, step: Step) -> tuple[Step, ...]:
+    """Return both lines, or one with the reasons of both when they look the same.
+
+    Terms that differ only in how a product is grouped do; so does a step that changes nothing.
+    """
+    if (
+        before.number is None
+        or step.relation != "="
+        or step.formula.to("latex") != before.formula.to("latex")
+    ):
+        return before, step
+    return (replace(before, reasons=tuple(dict.fromkeys((*before.reasons, *step.reasons)))),)
 
 
 def _false(neighbour: FalseNeighbour, record: FalseRecord) -> FalsePage:

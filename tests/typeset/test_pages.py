@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -71,6 +72,16 @@ def test_every_format_shows_every_line(name):
     assert len(re.findall(r"^  &(?:=|<|\\le) ", latex, re.M)) == lines
     assert data["axioms"] == list(shown.axioms)
     assert len(data["false_neighbours"]) == len(theorem(name).false_neighbours)
+
+
+def test_a_line_that_looks_like_the_one_before_is_joined_with_it():
+    """What differs in grouping only is one line, with the reasons of both."""
+    shown = page(theorem("flop_count")).parts[0].derivations[0].steps
+    formulas = [step.formula.to("latex") for step in shown]
+
+    assert all(a != b for a, b in pairwise(formulas))
+    assert [step.number for step in shown] == [None, 1, 2, 3]
+    assert shown[-1].reasons == (("lemma", "sum_const"), ("ring", ""))
 
 
 def test_a_line_cannot_be_lost():
