@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from attnproofs.errors import InputError
+from attnproofs.typeset.notations import NOTATIONS
 from attnproofs.typeset.page import Page, Step
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose, word
@@ -67,31 +68,103 @@ def escape(text: str) -> str:
     out = []
     for k, part in enumerate(parts):
         out.append(f"${''.join(map(_math_sign, part))}$" if k % 2 else "".join(map(_sign, part)))
-    return "".join(out)
+    # between Korean words the dot is a comma, not a product; the box keeps kotex from spacing it
+    return re.sub(r"(?<=[가-힣])\$\\cdot\$(?=[가-힣])", r"\\mbox{·}", "".join(out))
+
+
+# the longest piece, in letters, that stays on one line
+_SHORT = 30
+_BREAK = r"\penalty600 "
+_TOKEN = re.compile(r"\\Big[lr](?:\\[A-Za-z]+|\\?.)|\\[A-Za-z]+|\\.|, |.")
+_OPENING = ("(", "[", r"\{", r"\langle", r"\lvert")
+_CLOSING = (")", "]", r"\}", r"\rangle", r"\rvert")
 
 
 def breakable(formula: str) -> str:
-    r"""Let a formula break between factors and after commas, where it is not inside braces.
+    r"""Let a long formula break between factors and after commas; keep short pieces whole.
 
-    TeX itself breaks at relations and signs only; here those stay the better places.
+    TeX itself breaks at relations and signs only; here those stay the better places. Braces around
+    what is short, a formula, an item of a list, what stands between brackets, forbid every break
+    inside.
 
     Examples
     --------
-    >>> print(breakable(r"a\,b + \frac{c\,d}{e}"))
-    a\,\penalty600 b + \frac{c\,d}{e}
+    >>> print(breakable("[j = 1]"))
+    {[{j = 1}]}
+    >>> print(breakable(r"[j = 1]\,\frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyz"))
+    [{j = 1}]\,\penalty600 \frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyz
     """
-    out, depth = [], 0
-    for token in re.findall(r"\\[A-Za-z]+|\\.|, |.", formula):
+    out: list[str] = []
+    starts = [0]  # where the formula and what stands in each open bracket begin
+    items = [0]  # and the last item of each that is a list
+    depth = 0
+    for token in _TOKEN.findall(formula):
         depth += {"{": 1, "}": -1}.get(token, 0)
+        bare = re.sub(r"^\\Big[lr]", "", token)
+        if not depth and token == ", ":
+            _keep(out, items[-1])
+            # between items of the outermost list, which may have commas themselves, a wider gap
+            out += [token if len(starts) > 1 else r",\; ", _BREAK]
+            items[-1] = len(out)
+            continue
+        if not depth and bare in _CLOSING and len(starts) > 1:
+            _keep_list(out, starts.pop(), items.pop())
         out.append(token)
-        if not depth and token in ("\\,", ", "):
-            out.append("\\penalty600 ")
+        if not depth and bare in _OPENING:
+            starts.append(len(out))
+            items.append(len(out))
+        elif not depth and token == "\\,":
+            out.append(_BREAK)
+    _keep_list(out, 0, items[0])
     return "".join(out)
 
 
-def _indexed(text: str) -> str:
-    """Quote what makeindex reads as a sign of its own; a bar is left in mathematics only."""
-    return re.sub(r'([!@"])', r'"\1', text).replace("|", r"\vert ")
+def _keep_list(out: list[str], start: int, item: int) -> None:
+    """Keep what begins at `start` whole if it is short, else its last item, if it is a list."""
+    if not _keep(out, start) and item > start:
+        _keep(out, item)
+
+
+def _keep(out: list[str], start: int) -> bool:
+    """Put braces around the tokens from `start` on, if they are short; tell whether they are."""
+    piece = "".join(out[start:]).replace(_BREAK, "")
+    short = NOTATIONS["latex"].width(piece) <= _SHORT
+    if short and (" " in piece or "\\," in piece):
+        out[start:] = [f"{{{piece}}}"]
+    return short
+
+
+def _indexed(title: str) -> str:
+    r"""Return an entry of the index: filed without its article, Korean by initial consonant.
+
+    Examples
+    --------
+    >>> print(_indexed("The Jacobian"))
+    Jacobian@The Jacobian
+    """
+    # makeindex reads these as signs of its own; a bar is left in mathematics only
+    text = re.sub(r'([!@"])', r'"\1', title).replace("|", r"\vert ")
+    key = re.sub(r"^(An?|The) ", "", text)
+    if "가" <= key[0] <= "힣":
+        # makeindex puts a gap where the first byte changes: before the syllable, for each of the
+        # 19 initial consonants, a letter that begins with a byte of its own
+        key = chr(0x100 + 0x40 * ((ord(key[0]) - ord("가")) // 588)) + key
+    return text if key == text else f"{key}@{text}"
+
+
+def _cited(prose: str, keys: Sequence[str]) -> str:
+    r"""Return prose with its references before the last full stop.
+
+    Examples
+    --------
+    >>> print(_cited("It holds.", ("b", "a")))
+    It holds~\mbox{\cite{a,b}}.
+    """
+    if not keys:
+        return prose
+    text = prose.rstrip()
+    stop = "." if text.endswith(".") else ""
+    return f"{text.removesuffix(stop)}~\\mbox{{\\cite{{{','.join(sorted(keys))}}}}}{stop}"
 
 
 def _math_sign(c: str) -> str:
@@ -131,6 +204,7 @@ def _environment() -> Any:
     made.filters["e"] = escape
     made.filters["breakable"] = breakable
     made.filters["indexed"] = _indexed
+    made.filters["cited"] = _cited
     return made
 
 
@@ -173,17 +247,8 @@ def theorem_body(page: Page, language: str, *, linked: bool) -> str:
             choose=lambda text: choose(text, language),
             reasons=lambda step: _reasons(step, language, linked),
             sign=_sign_of,
-            cite=_cite,
         )
     )
-
-
-def _cite(key: str) -> str:
-    from attnproofs.theorems.bibliography import BIBLIOGRAPHY
-
-    entry = BIBLIOGRAPHY[key]
-    authors = entry["authors"].split(",")[0].split(". ")[-1]
-    return escape(f"{authors} {entry['year']}")
 
 
 def standalone(page: Page, language: str = "en") -> str:

@@ -152,6 +152,30 @@ def test_prose_is_escaped_and_unknown_signs_are_loud():
         latex.escape("price: 5$")
 
 
+def test_formulas_break_outside_short_brackets_only():
+    """Braces keep brackets, items of a list and short formulas on one line; long ones may break."""
+    letters = " + ".join("abcdefghijklmnopqrstuvwxyz")
+    pairs = ", ".join(rf"({k}, 1) \mapsto {k}" for k in range(1, 9))
+
+    assert latex.breakable(r"1 \le i") == r"{1 \le i}"
+    assert latex.breakable(f"[r = 1] + {letters}") == f"[{{r = 1}}] + {letters}"
+    assert latex.breakable(rf"f({letters}, x)") == rf"f({letters}, \penalty600 x)"
+    assert latex.breakable(rf"\Bigl( a + b \Bigr) + {letters}").startswith(r"\Bigl({ a + b }\Bigr)")
+    assert r"{({2, 1}) \mapsto 2},\; \penalty600 {({3, 1}) \mapsto 3}" in latex.breakable(pairs)
+    assert latex.breakable(letters) == letters
+
+
+def test_korean_entries_of_the_index_are_grouped_by_initial_consonant():
+    """makeindex sorts bytes and puts a gap where the first one changes."""
+    entries = ["가중치", "계수", "나열", "꼬리", "캐시", "키"]
+    keys = {e: latex._indexed(e).partition("@")[0].encode() for e in entries}
+
+    assert sorted(entries, key=keys.get) == ["가중치", "계수", "꼬리", "나열", "캐시", "키"]
+    first = {e: key[0] for e, key in keys.items()}
+    assert first["가중치"] == first["계수"] != first["꼬리"] != first["나열"]
+    assert first["캐시"] == first["키"]
+
+
 @pytest.mark.parametrize("program", ["latexmk", "pdflatex"])
 def test_a_missing_program_is_one_sentence(tmp_path, monkeypatch, program):
     """Without latexmk: what is missing, how to get it, what was written; exit status 2."""
