@@ -13,7 +13,14 @@ from attnproofs.typeset.words import MEANINGS, SHAPES, word
 _ORDER = ("dimensions", "indices", "scalars", "tensors", "predicates", "functions", "family",
           "independent_family")  # fmt: skip
 _SHOWN_SHAPES = 3
-_SIZES = ("T", "T_s", "T_t", "d_k", "d_v", "d_model", "H", "n")
+# the kind of symbol to which a name's meaning in `MEANINGS` belongs, where it is not an array
+_OTHERWISE = {
+    **dict.fromkeys(("T", "T_s", "T_t", "d_k", "d_v", "d_model", "H", "n"), ("dimensions",)),
+    "keep": ("predicates",),
+    "κ": ("functions",),
+    "S:predicates": ("predicates",),
+}
+_ARRAYS = ("tensors", "family", "independent_family")
 
 
 def symbols(
@@ -35,20 +42,28 @@ def symbols(
     plain: dict[str, list[str]] = {}
     for kind, name in sorted(found, key=lambda k: (_ORDER.index(k[0]), sort_key(k[1]))):
         shapes = [s for s in found[kind, name] if s]
-        fixed = MEANINGS.get(name, {}) if (kind == "dimensions") == (name in _SIZES) else {}
-        if not fixed and not shapes:
+        meaning = _meaning(kind, name, language)
+        if not meaning and not shapes:
             plain.setdefault(word(kind, language), []).append(NOTATIONS[notation].name(name))
             continue
         rows.append(
             {
                 "name": NOTATIONS[notation].name(name),
                 "kind": word(kind, language),
-                "meaning": fixed.get(language, ""),
+                "meaning": meaning,
                 "shapes": shapes[:_SHOWN_SHAPES],
                 "more": len(shapes) > _SHOWN_SHAPES,
             }
         )
     return rows, list(plain.items())
+
+
+def _meaning(kind: str, name: str, language: str) -> str:
+    """Return what a symbol of this kind means wherever it occurs; "" when that varies."""
+    for key in (f"{name}:{kind}", name):
+        if key in MEANINGS and kind in _OTHERWISE.get(key, _ARRAYS):
+            return MEANINGS[key][language]
+    return ""
 
 
 def definitions(pages: Sequence[Page]) -> list[tuple[str, Formula]]:

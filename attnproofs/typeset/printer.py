@@ -520,7 +520,12 @@ class Printer:
                     alone = ix.as_atom(ix.axis_size(axis))
                     if alone is not None and alone[0] == "v":
                         seen.add(alone[1])
-        return [given[p[1]][1] for p in made.params if p[0] == "int" and p[1] not in seen]
+        return [
+            given[p[1]][1]
+            for p in made.params
+            # how far a recursion has gone is part of what is meant, whatever the arrays show
+            if p[0] == "int" and (p[1] == made.recursion or p[1] not in seen)
+        ]
 
     def _size(self, lam: Term, place: int) -> ix.Poly | None:
         """Return the size of an array's axis, when an entry in it shows it."""

@@ -82,6 +82,34 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "bound",
         "ko": "상계",
     },
+    "rank_joint": {
+        "en": "rank of both matrices together",
+        "ko": "두 행렬을 위아래로 쌓은 행렬의 계수(rank)",
+    },
+    "rank_alone": {
+        "en": "rank of the second alone",
+        "ko": "둘째 행렬만의 계수(rank)",
+    },
+    "misfit": {
+        "en": "the sizes do not fit",
+        "ko": "크기가 맞지 않습니다",
+    },
+    "array": {
+        "en": "array",
+        "ko": "배열",
+    },
+    "missing": {
+        "en": "which has no entry",
+        "ko": "여기에 없는 성분",
+    },
+    "without": {
+        "en": "Without the hypothesis",
+        "ko": "가정 없이",
+    },
+    "changed": {
+        "en": "With other hypotheses",
+        "ko": "가정을 바꾸어",
+    },
     "references": {
         "en": "References",
         "ko": "참고문헌",
@@ -953,6 +981,10 @@ MEANINGS: dict[str, dict[str, str]] = {
     "S": {
         "en": "scores",
         "ko": "점수",
+    },
+    "S:predicates": {
+        "en": "a set of keys",
+        "ko": "키의 집합",
     },
     "s": {
         "en": "scores of one row",

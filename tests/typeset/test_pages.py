@@ -19,6 +19,7 @@ from attnproofs.typeset.notation import definitions, shapes, symbols
 from attnproofs.typeset.page import page
 from attnproofs.typeset.plain import text_page
 from attnproofs.typeset.web import document
+from attnproofs.typeset.words import word
 
 SOME = ["softmax_sum", "qk_variance", "softmax_jacobian", "mm_assoc", "sum_flat"]
 
@@ -177,6 +178,23 @@ def test_definitions_come_before_their_use():
     assert {"dot", "variance"} <= set(names)
     for _, formula in definitions([page(theorem("qk_variance"))]):
         assert "≔" in formula.to("text")
+
+
+def test_how_far_a_recursion_has_gone_is_printed_in_its_body():
+    """Not ``cache(X, W)``, which would be the whole, although the arrays show all other sizes."""
+    known = dict(definitions([page(theorem("kv_cache"))]))
+
+    assert "·cache(t; X, W)[" in known["cache"].to("text").split(";", 2)[2]
+
+
+def test_meanings_belong_to_a_kind_of_symbol():
+    """A, V, s and κ as real numbers are no weights, values, scores or kept keys."""
+    rows, plain = symbols([page(theorem(n)) for n in ("tv_tanh", "attention_error")], "en", "text")
+    meaning = {(row["kind"], row["name"]): row["meaning"] for row in rows}
+
+    assert meaning[word("predicates", "en"), "S"] == "a set of keys"
+    assert meaning[word("tensors", "en"), "s"] == "scores of one row"
+    assert {"A", "V"} <= set(dict(plain)[word("scalars", "en")])
 
 
 # -- records -------------------------------------------------------------------------------------
