@@ -31,12 +31,19 @@ CHAPTERS: dict[str, dict[str, str]] = {
 
 @cache
 def locations() -> dict[str, str]:
-    """Return the chapter of every theorem id, in catalogue order (no theorem is imported)."""
-    root = Path(__file__).parent
+    """Return the chapter of every theorem id, in catalogue order (no theorem is imported).
+
+    The order is that of ``catalogue.json``; a file that is not in it yet stands last in its chapter.
+    """
+    from attnproofs.theorems.catalogue import order
+
+    root, place = Path(__file__).parent, order()
     return {
         file.stem: chapter
         for chapter in CHAPTERS
-        for file in sorted((root / chapter).glob("*.py"))
+        for file in sorted(
+            (root / chapter).glob("*.py"), key=lambda f: (place.get(f.stem, len(place)), f.stem)
+        )
         if not file.stem.startswith("_")
     }
 

@@ -2,7 +2,8 @@
 
 ``catalogue.json`` beside this file is written by ``python -m attnproofs.theorems.catalogue`` from
 the replayed certificates, never by hand; a test writes it anew and compares. Evidence says what the
-replay found at that time, and `attnproofs prove` finds it again.
+replay found at that time, and `attnproofs prove` finds it again. The table also says in which order
+theorems are listed and printed: within a chapter, none before those that it cites.
 """
 
 from __future__ import annotations
@@ -43,6 +44,33 @@ def entries(names: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     return [e for e in table if not names or e["id"] in names or e["chapter"] in names]
 
 
+def order() -> dict[str, int]:
+    """Return the place of every theorem in the catalogue (none when there is no table yet)."""
+    try:
+        return {entry["id"]: k for k, entry in enumerate(_table())}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _ordered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort each chapter: alphabetically, but for what a theorem cites, which comes just before."""
+    waiting = {e["id"]: e for e in sorted(found, key=lambda e: str(e["id"]))}
+    ordered: list[dict[str, Any]] = []
+
+    def place(name: str, chapter: str) -> None:
+        if name not in waiting or waiting[name]["chapter"] != chapter:
+            return
+        entry = waiting.pop(name)
+        for cited in sorted(lemma.split(".")[0] for lemma in entry["lemmas"]):
+            place(cited, chapter)
+        ordered.append(entry)
+
+    for chapter in dict.fromkeys(e["chapter"] for e in found):
+        for name in tuple(waiting):
+            place(name, chapter)
+    return ordered
+
+
 def build() -> str:
     """Prove everything and return the table as JSON text."""
     from attnproofs.calculus.proving import prove
@@ -59,7 +87,8 @@ def build() -> str:
             "axioms": list(result.axioms), "lemmas": list(result.lemmas),
             "references": list(theorem.references),
         })  # fmt: skip
-    return json.dumps({"version": 1, "theorems": found}, ensure_ascii=False, indent=1) + "\n"
+    table = {"version": 1, "theorems": _ordered(found)}
+    return json.dumps(table, ensure_ascii=False, indent=1) + "\n"
 
 
 if __name__ == "__main__":

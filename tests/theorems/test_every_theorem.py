@@ -152,7 +152,7 @@ def test_its_false_neighbours_are_refused_and_refuted(id: str) -> None:
         assert (
             relation not in ("=", "factors")
             or neighbour.lhs != neighbour.rhs
-            or ("out of range" in neighbour.counterexample)
+            or "there is no entry" in neighbour.counterexample
         ), f"{neighbour.title}: both sides print as {neighbour.lhs}"
 
 
@@ -310,6 +310,23 @@ def test_the_catalogue_is_fresh() -> None:
     hint = "write it anew: python -m attnproofs.theorems.catalogue"
     assert not stale, f"catalogue.json is stale for {', '.join(stale)}; {hint}"
     assert stored == fresh, f"catalogue.json has another order; {hint}"
+
+
+def test_a_theorem_comes_after_those_that_it_cites() -> None:
+    """Within each chapter, in the list, the book and the site, which have one order."""
+    place = {id: k for k, id in enumerate(IDS)}
+    for entry in catalogue.entries():
+        for cited in {name.split(".")[0] for name in entry["lemmas"]} - {entry["id"]}:
+            if locations()[cited] == entry["chapter"]:
+                assert place[cited] < place[entry["id"]], (cited, entry["id"])
+
+
+def test_a_file_that_is_not_in_the_catalogue_yet_is_found(monkeypatch: Any) -> None:
+    """It stands last in its chapter; without any table the order is alphabetical."""
+    monkeypatch.setattr(catalogue, "order", lambda: {"softmax_sum": 0})
+    found = [id for id, chapter in locations.__wrapped__().items() if chapter == "softmax"]
+
+    assert found == ["softmax_sum", *sorted(set(found) - {"softmax_sum"})]
 
 
 def test_everything_is_proved_according_to_the_catalogue() -> None:
