@@ -22,12 +22,17 @@ from typing import Any
 import mpmath
 
 from attnproofs.errors import AttnproofsError
+from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.statement import Declared, Definition, Hypothesis, Statement
+from attnproofs.kernel.wellformed import check_statement
 
 Number = Any  # Fraction, or an mpmath number once something irrational has come in
 Instance = dict[str, Any]
 
 _TRIES = 600
+_TRIES_WHEN_SMALL = 20
+_MOST_BEYOND = 4  # by how much all dimensions of a small instance exceed their least values
+_DRAWS_A_SIZE = 6
 _MOST_OUTCOMES = 4096
 _DIGITS_DRAWN = 120  # of values that are computed to meet a hypothesis
 
@@ -54,7 +59,7 @@ class Values:
     instance: Instance
     digits: int = 50
     drawn: dict[str, Mapping[tuple[Any, ...], Fraction]] = field(default_factory=dict)
-    out_of_range: bool = False
+    missing: tuple[str, tuple[Any, ...]] | None = None  # the first entry that does not exist
     expectations: dict[Any, Any] = field(default_factory=dict)
 
     # -------------------------------------------------------------- indices
@@ -162,7 +167,7 @@ class Values:
         if isinstance(table, Law):
             raise AttnproofsError(f"a random entry of {t[1]} stands outside every expectation")
         if key not in table:
-            self.out_of_range = True
+            self.missing = self.missing or (t[1], key)
             return Fraction(0)
         return table[key]
 
@@ -304,6 +309,7 @@ def draw(
     given: Callable[[random.Random], Instance] | None = None,
     *,
     ignore_hypotheses: bool = False,
+    beyond: tuple[int, ...] | None = None,
 ) -> Instance:
     """Return a random small instance that meets the hypotheses.
 
@@ -316,6 +322,11 @@ def draw(
     given
         Values that are not to be drawn (or that random drawing would hardly find); a tensor may
         be given as nested lists, the first entry at index 1.
+    ignore_hypotheses
+        Whether any instance will do.
+    beyond
+        By how much each dimension exceeds its least value; entries are then small integers. Left
+        out: random dimensions up to 3, and random fractions.
 
     Raises
     ------
@@ -324,9 +335,9 @@ def draw(
     """
     rng = random.Random(f"{statement.name}:{seed}")
     failures: dict[str, int] = {}
-    for attempt in range(_TRIES):
+    for attempt in range(_TRIES if beyond is None else _TRIES_WHEN_SMALL):
         fixed = {n: _table(v) for n, v in given(rng).items()} if given is not None else {}
-        values = _draw_once(statement, rng, fixed, attempt)
+        values = _draw_once(statement, rng, fixed, attempt, beyond)
         if values is None:
             failures["an empty range"] = failures.get("an empty range", 0) + 1
             continue
@@ -356,13 +367,20 @@ def _table(value: Any) -> Any:
 
 
 def _draw_once(
-    statement: Statement, rng: random.Random, fixed: Instance, attempt: int
+    statement: Statement,
+    rng: random.Random,
+    fixed: Instance,
+    attempt: int,
+    beyond: tuple[int, ...] | None,
 ) -> Instance | None:
     values: Instance = {}
     look = Values(statement, values)
+    number = _rational if beyond is None else _small
+    sizes = iter(beyond or ())
     for d in statement.declared:
         if d.kind == "dimension":
-            values[d.name] = fixed.get(d.name, rng.randint(d.least, 3))
+            size = d.least + next(sizes) if beyond is not None else rng.randint(d.least, 3)
+            values[d.name] = fixed.get(d.name, size)
     _solve_dimensions(statement, values, fixed)
     for d in statement.declared:
         if d.kind == "dimension":
@@ -377,9 +395,9 @@ def _draw_once(
                     return None
                 values[d.name] = rng.choice(places)[0]
             case "scalar":
-                values[d.name] = _rational(rng)
+                values[d.name] = number(rng)
             case "tensor":
-                values[d.name] = {p: _rational(rng) for p in places}
+                values[d.name] = {p: number(rng) for p in places}
             case "predicate":
                 values[d.name] = {p: rng.random() < 0.6 for p in places}
             case "function":
@@ -396,6 +414,10 @@ def _draw_once(
 
 def _rational(rng: random.Random) -> Fraction:
     return Fraction(rng.randint(-6, 6), rng.choice((1, 1, 2, 3)))
+
+
+def _small(rng: random.Random) -> Fraction:
+    return Fraction(rng.choice((-2, -1, 1, 2, 3)))
 
 
 def _function_table(
@@ -530,7 +552,12 @@ class Sample:
     lhs: Number
     rhs: Number
     holds: bool
-    out_of_range: bool
+    missing: tuple[str, tuple[Any, ...]] | None
+
+    @property
+    def out_of_range(self) -> bool:
+        """Whether an entry was asked for that does not exist (it counted as 0)."""
+        return self.missing is not None
 
 
 def sample(
@@ -555,16 +582,16 @@ def evaluate(statement: Statement, values: Instance, *, digits: int = 50) -> Sam
     with mpmath.workdps(digits + 15):
         if claim.relation == "factors":
             lhs, rhs = _ranks(look, statement)
-            return Sample(values, lhs, rhs, lhs <= rhs, look.out_of_range)
+            return Sample(values, lhs, rhs, lhs <= rhs, look.missing)
         if claim.relation == "shape":
             places = list(product(*(look.axis(a, (), {}) for a in claim.axes)))
             for p in places:
                 look.real(claim.lhs[2], p)
             count = Fraction(len(places))
-            return Sample(values, count, count, not look.out_of_range, look.out_of_range)
+            return Sample(values, count, count, look.missing is None, look.missing)
         lhs, rhs = look.real(claim.lhs), look.real(claim.rhs)
         holds = related(claim.relation, lhs, rhs, digits)
-    return Sample(values, lhs, rhs, holds, look.out_of_range)
+    return Sample(values, lhs, rhs, holds, look.missing)
 
 
 def _ranks(look: Values, statement: Statement) -> tuple[Fraction, Fraction]:
@@ -611,24 +638,55 @@ def refute(
     digits: int = 50,
     tries: int = 200,
 ) -> Sample | None:
-    """Return an instance at which the claim fails, or None.
+    """Return an instance at which the claim fails, or None. Small instances are tried first.
 
-    Preferred are instances in range, at which both sides differ visibly where they should be equal.
+    Where both sides should be equal they differ visibly, if possible. A claim that is not well
+    formed has no sides to compare: it fails where it asks for an entry that does not exist.
     """
+    fits = well_formed(statement)
     fallback: Sample | None = None
-    last = tries
-    for seed in range(tries):
-        if seed >= last:
-            break
-        found = sample(statement, f"refute{seed}", digits=digits, given=given)
-        if found.holds:
-            continue
-        if not found.out_of_range and _visible(statement.claim.relation, found):
-            return found
-        if fallback is None:
-            # an ill-shaped claim: look a little for sizes at which the shapes happen to agree
-            fallback, last = found, seed + 6
+    for candidates in _candidates(statement, given, tries):
+        found = [evaluate(statement, values, digits=digits) for values in candidates]
+        found = [x for x in found if (not x.holds if fits else x.out_of_range)]
+        clear = [x for x in found if not fits or _visible(statement.claim.relation, x)]
+        if clear:
+            return min(clear, key=_entries)
+        fallback = fallback or next(iter(found), None)
     return fallback
+
+
+def well_formed(statement: Statement) -> bool:
+    """Tell whether the kernel accepts the shapes, ranges and guards of a statement."""
+    try:
+        check_statement(statement)
+    except Refused:
+        return False
+    return True
+
+
+def _entries(found: Sample) -> int:
+    """Count the numbers of an instance."""
+    return sum(len(v) if isinstance(v, dict) else 1 for v in found.instance.values())
+
+
+def _candidates(
+    statement: Statement, given: Callable[[random.Random], Instance] | None, tries: int
+) -> Iterator[list[Instance]]:
+    """Yield groups of instances of one size each, the smallest first, then random ones."""
+    free = sum(d.kind == "dimension" for d in statement.declared)
+    for total in range(_MOST_BEYOND + 1):
+        for beyond in product(range(total + 1), repeat=free):
+            if sum(beyond) != total:
+                continue
+            group = []
+            for k in range(_DRAWS_A_SIZE):
+                try:
+                    group.append(draw(statement, f"small{total}.{k}", given, beyond=beyond))
+                except NoInstance:
+                    break
+            yield group
+    for k in range(tries):
+        yield [draw(statement, f"refute{k}", given)]
 
 
 def _visible(relation: str, found: Sample) -> bool:

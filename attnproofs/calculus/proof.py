@@ -10,6 +10,7 @@ Rules that are laws of the normal form are given as strings (``"ring"``, ``"unfo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -45,9 +46,25 @@ class ProofRefused(AttnproofsError):
     exit_status = 1
 
     def __init__(self, message: str, *, line: int = 0, term: Any = None) -> None:
-        super().__init__(message)
+        super().__init__(with_letters(message))
         self.line = line
         self.term = term
+
+
+def with_letters(refusal: str) -> str:
+    """Return what the kernel says with letters for the names that it gives to bound indices.
+
+    Examples
+    --------
+    >>> with_letters("cannot show %0 <= j + %1")
+    'cannot show l <= j + m'
+    """
+    used = set(re.findall(r"[^\W\d]\w*", refusal))
+    free = (letter for letter in "jlmrabcuvw" if letter not in used)
+    opened = dict.fromkeys(re.findall(r"%(?:any)?\d+", refusal))
+    given = dict(zip(opened, free))
+    named = re.sub(r"%(?:any)?\d+", lambda m: given.get(m[0], m[0]), refusal)
+    return re.sub(r"%(?:IH\.|every\.)?(?=[^\W\d])", "", named)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 
 from attnproofs.calculus import evaluate as ev
-from attnproofs.calculus.proof import SESSION, ProofRefused
+from attnproofs.calculus.proof import SESSION, ProofRefused, with_letters
 from attnproofs.calculus.symbols import Scope
 from attnproofs.calculus.theorem import (
     Built,
@@ -220,7 +220,8 @@ def refusal_of(statement: Statement, scope: Scope, neighbour: FalseNeighbour) ->
         refused = (
             str(refusal).removeprefix(f"{statement.name}, ").removeprefix(f"{statement.name}: ")
         )
-        return "" if neighbour.because and neighbour.because not in refused else refused
+        expected = not neighbour.because or neighbour.because in refused
+        return with_letters(refused) if expected else ""
     return ""
 
 
@@ -236,9 +237,11 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
     counterexample = lhs = rhs = ""
     if found is not None:
         counterexample = ev.describe(found.instance) or "both sides are numbers"
+    if found is not None and found.missing is not None:
+        name, key = found.missing
+        counterexample += f" (there is no entry {name}[{', '.join(map(str, key))}])"
+    elif found is not None:
         lhs, rhs = _short(found.lhs), _short(found.rhs)
-        if found.out_of_range:
-            counterexample += " (an entry out of range counts as 0)"
     title = neighbour.title.get("en", "")
     return Neighbour(title, refused, counterexample, lhs, rhs)
 

@@ -418,7 +418,8 @@ class Scope:
         """Declare that every row of the mask keeps a key: the index function that chooses one."""
         *rows, keys = keep.axes
         witness = self.function(name, *(Axis(a) for a in rows), into=Axis(keys))
-        names = [f"{name}_row{k}" for k in range(len(rows))]
+        free = (letter + "'" for letter in "ihgtuvw" if letter + "'" not in self.symbols)
+        names = [next(free) for _ in rows]
         indices = [Ix(ix.var(n)) for n in names]
         self._hypotheses.append(
             Hypothesis(

@@ -154,3 +154,26 @@ def test_a_false_claim_is_refuted_and_a_true_one_is_not() -> None:
     assert found is not None and found.lhs != found.rhs
     assert "c = " in ev.describe(found.instance)
     assert ev.refute(s.claim(eq((c + 1) ** 2, c**2 + 2 * c + 1)), tries=20) is None
+
+
+def test_a_refutation_is_small() -> None:
+    """The least size at which a claim fails, and small integers."""
+    s = scope()
+    n, x = s["n"], s["x"]
+    found = ev.refute(s.claim(eq(Sum(n, lambda j: x[j]) ** 2, Sum(n, lambda j: x[j] ** 2))))
+
+    assert found is not None and found.instance["n"] == 2
+    assert all(v.denominator == 1 and abs(v) <= 3 for v in found.instance["x"].values())
+
+
+def test_a_claim_that_is_not_well_formed_fails_where_it_leaves_an_array() -> None:
+    """Its sides are not compared, not even where they happen to differ."""
+    s = Scope("sizes")
+    m, n = s.dimensions("m n")
+    x, i = s.tensor("x", m), s.index("i", n)
+    claim = s.claim(eq(x[i], x[i] + 1))
+    found = ev.refute(claim)
+
+    assert not ev.well_formed(claim)
+    assert found is not None and found.missing == ("x", (2,))
+    assert (found.instance["m"], found.instance["n"]) == (1, 2)
