@@ -1,5 +1,6 @@
 """Concatenating heads and projecting is the sum of the heads' own projections."""
 
+from random import Random
 from typing import Any
 
 from attnproofs.calculus import (
@@ -106,7 +107,9 @@ def flat_proof(p: Proof) -> None:
 def permuted(s: Scope) -> Claim:
     declare(s)
     H, d_v, head, W_O, i, m = s["H d_v head W_O i m"]
-    π = s.function("π", H, into=H)
+    π, back = s.function("π", H, into=H), s.function("ρ", H, into=H)
+    s.assume("left_inverse", lambda h: back(π(h)).is_(h), over={"h'": H})
+    s.assume("right_inverse", lambda h: π(back(h)).is_(h), over={"h'": H})
     return eq(
         projected(s),
         Sum(H, lambda h: Sum(d_v, lambda r: head[h, i, r] * W_O[pair(π(h), r), m])),
@@ -114,11 +117,28 @@ def permuted(s: Scope) -> Claim:
 
 
 def column_blocks(s: Scope) -> Claim:
-    declare(s)
-    H, d_v, head, W_O, i, m = s["H d_v head W_O i m"]
-    return eq(
-        projected(s), Sum(H, lambda h: Sum(d_v, lambda r: head[h, i, r] * W_O[m, pair(h, r)]))
+    """Claim it for a square W_O, which alone has columns enough."""
+    T, H, d_v = s.dimensions("T H d_v")
+    head = s.tensor("head", H, T, d_v)
+    C, W_O = s.tensor("C", T, H * d_v), s.tensor("W_O", H * d_v, H * d_v)
+    i, m = s.index("i", T), s.index("m", H * d_v)
+    s.assume(
+        "contiguous",
+        lambda h, t, r: eq(C[t, (h - 1) * d_v + r], head[h, t, r]),
+        over={"h'": H, "t'": T, "r'": d_v},
     )
+    return eq(
+        Sum(H * d_v, lambda c: C[i, c] * W_O[c, m]),
+        Sum(H, lambda h: Sum(d_v, lambda r: head[h, i, r] * W_O[m, (h - 1) * d_v + r])),
+    )
+
+
+def swapped(rng: Random) -> dict[str, Any]:
+    return {"H": 2, "π": [2, 1], "ρ": [2, 1]}
+
+
+def two_heads(rng: Random) -> dict[str, Any]:
+    return {"H": 2}
 
 
 THEOREM = Theorem(
@@ -148,11 +168,13 @@ THEOREM = Theorem(
             },
             permuted,
             because="not equal",
+            instance=swapped,
         ),
         FalseNeighbour(
             {"en": "The blocks of $W_O$ are column blocks", "ko": "$W_O$를 열로 나눈다는 주장"},
             column_blocks,
-            because="out of range",
+            because="not equal",
+            instance=two_heads,
         ),
     ),
     numbers={

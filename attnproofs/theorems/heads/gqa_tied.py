@@ -104,7 +104,7 @@ def attempt(p: Proof) -> None:
 def repeated(G: int, R: int, T: int, width: int, rng: Random) -> tuple[Any, Any]:
     """Return values for each group, and the same repeated for the heads of the group."""
     single = {
-        (g, l, a): Fraction(rng.randint(-6, 6), 2)
+        (g, l, a): Fraction(rng.randint(-3, 3))
         for g in range(1, G + 1)
         for l in range(1, T + 1)
         for a in range(1, width + 1)
@@ -113,12 +113,16 @@ def repeated(G: int, R: int, T: int, width: int, rng: Random) -> tuple[Any, Any]
     return single, each
 
 
-def grouped(rng: Random) -> dict[str, Any]:
-    G, R, T, d, d_v = 2, 2, 2, 1, 1
+def grouped(rng: Random, T: int = 2) -> dict[str, Any]:
+    G, R, d, d_v = 2, 2, 1, 1
     K, each_K = repeated(G, R, T, d, rng)
     V, each_V = repeated(G, R, T, d_v, rng)
     return {"G": G, "R": R, "T": T, "d_k": d, "d_v": d_v, "K": K, "V": V, "K_rep": each_K,
             "V_rep": each_V}  # fmt: skip
+
+
+def one_token(rng: Random) -> dict[str, Any]:
+    return grouped(rng, T=1)
 
 
 THEOREM = Theorem(
@@ -147,7 +151,7 @@ THEOREM = Theorem(
             statement=tiled,
             attempt=attempt,
             because="the two sides are not equal by ring",
-            instance=grouped,
+            instance=one_token,
         ),
     ),
     numbers={

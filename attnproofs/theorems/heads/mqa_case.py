@@ -100,8 +100,8 @@ def attempt(p: Proof) -> None:
 
 def shared(rng: Random) -> dict[str, Any]:
     H, T = 2, 2
-    K = [[Fraction(rng.randint(-6, 6), 2)] for _ in range(T)]
-    V = [[Fraction(rng.randint(-6, 6), 2)] for _ in range(T)]
+    K = [[Fraction(rng.randint(-3, 3))] for _ in range(T)]
+    V = [[Fraction(rng.randint(-3, 3))] for _ in range(T)]
 
     def each(rows: list[list[Fraction]]) -> dict[Any, Fraction]:
         return {((1, r), l, 1): rows[l - 1][0] for r in range(1, H + 1) for l in range(1, T + 1)}

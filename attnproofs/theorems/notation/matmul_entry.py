@@ -46,9 +46,9 @@ def number(row: int, column: int) -> Part:
 
 
 def entrywise(s: Scope) -> Claim:
-    m, d, n = s.dimensions("m d n")
-    A, B = s.tensor("A", m, d), s.tensor("B", d, n)
-    i, j = s.index("i", m), s.index("j", n)
+    n = s.dimension("n")
+    A, B = s.tensor("A", n, n), s.tensor("B", n, n)
+    i, j = s.index("i", n), s.index("j", n)
     return eq((A @ B)[i, j], A[i, j] * B[i, j])
 
 
@@ -77,7 +77,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             {"en": "The product is taken entry by entry", "ko": "성분끼리 곱한다는 주장"},
             entrywise,
-            because="out of range",
+            because="not equal",
         ),
         FalseNeighbour(
             {"en": "Rows are multiplied with rows", "ko": "행과 행을 곱한다는 주장"},
