@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from attnproofs.typeset.page import Formula, Page, Written
+from attnproofs.typeset.page import Assumption, Formula, Page, Written
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose
 
@@ -37,10 +38,7 @@ def page_data(page: Page, language: str = "en") -> dict[str, Any]:
                 "name": part.name,
                 "title": choose(part.title, language),
                 "digest": part.digest,
-                "hypotheses": [
-                    {"kind": row.kind, "formulas": [_formula(f) for f in row.formulas]}
-                    for row in part.assumptions
-                ],
+                "hypotheses": _rows(part.assumptions),
                 "claim": _formula(part.claim),
                 "derivations": [
                     {
@@ -68,14 +66,20 @@ def page_data(page: Page, language: str = "en") -> dict[str, Any]:
             {
                 "title": choose(wrong.title, language),
                 "claim": _formula(wrong.claim),
+                "without": _rows(wrong.without),
+                "changed": _rows(wrong.changed),
                 "counterexample": [_formula(f) for f in wrong.values],
-                wrong.labels[0]: wrong.sides[0],
-                wrong.labels[1]: wrong.sides[1],
+                **{label: f.to("text") for label, f in zip(wrong.labels, wrong.sides)},
+                "misfit": [_formula(f) for f in wrong.misfit],
                 "refused": wrong.refusal,
             }
             for wrong in page.false
         ],
     }  # fmt: skip
+
+
+def _rows(rows: Iterable[Assumption]) -> list[dict[str, Any]]:
+    return [{"kind": r.kind, "formulas": [_formula(f) for f in r.formulas]} for r in rows]
 
 
 def _formula(formula: Formula | Written) -> dict[str, str]:

@@ -74,7 +74,7 @@ _LATEX_SIGNS = {
     "∈": r" \in ", "×": r"\times ", "→": r" \to ", "∂": r"\partial ", "⊤": r"\top", "…": r"\dots ",
     "ᴱ": r"\operatorname{E}", "∞": r"\infty ", "∀": r"\forall\,", "⇒": r" \Rightarrow ",
     "⊥": r"\perp ", "↦": r" \mapsto ", "∃": r"\exists\,", "≥": r" \ge ",
-    "≔": r" := ", "⊆": r" \subseteq ",
+    "≔": r" := ", "⊆": r" \subseteq ", "/": "/",
 }  # fmt: skip
 
 

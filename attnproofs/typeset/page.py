@@ -7,7 +7,7 @@ evaluation. Formulas stay terms until a format asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from attnproofs.calculus.theorem import FalseNeighbour, Part, Theorem
 from attnproofs.kernel import index as ix
-from attnproofs.kernel.statement import Declared, Definition, Statement
-from attnproofs.kernel.terms import Term, substitute
+from attnproofs.kernel.statement import Claim, Declared, Definition, Hypothesis, Statement
+from attnproofs.kernel.terms import Term, abstract, substitute
 from attnproofs.typeset.printer import Printer
 from attnproofs.typeset.symbols import definition_printer, printer
 
 if TYPE_CHECKING:
+    from attnproofs.calculus.evaluate import Sample
     from attnproofs.typeset.records import FalseRecord, PartRecord
 
 Text = Mapping[str, str]
@@ -92,19 +93,22 @@ class PartPage:
 
 @dataclass(frozen=True)
 class FalsePage:
-    """A false neighbour: the claim, the values that refute it, and the kernel's refusal."""
+    """A false neighbour: the claim, the values that refute it, and the kernel's refusal.
+
+    `without` and `changed` say how its hypotheses differ from those of the theorem. `sides` are the
+    values of what `labels` name (keys of the words). A claim that is not well formed has no sides;
+    `misfit` then is an array with its sizes and an entry that it does not have.
+    """
 
     title: Text
     claim: Formula
+    without: tuple[Assumption, ...]
+    changed: tuple[Assumption, ...]
     values: tuple[Written, ...]
-    sides: tuple[str, str]
-    relation: str
+    labels: tuple[str, str]
+    sides: tuple[Written, ...]
+    misfit: tuple[Written, ...]
     refusal: str
-
-    @property
-    def labels(self) -> tuple[str, str]:
-        """Return what the two sides are (keys of the words)."""
-        return ("rank", "bound") if self.relation == "factors" else ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,8 @@ def page(theorem: Theorem) -> Page:
         lemma=theorem.lemma,
         parts=parts,
         false=tuple(
-            _false(n, r) for n, r in zip(theorem.false_neighbours, record.false, strict=True)
+            _false(n, r, record.parts[0].statement)
+            for n, r in zip(theorem.false_neighbours, record.false, strict=True)
         ),
         axioms=record.axioms,
         uses=tuple(u for u in uses if u != theorem.id),
@@ -156,6 +161,13 @@ def page(theorem: Theorem) -> Page:
 
 def _part(part: Part, record: PartRecord) -> PartPage:
     statement = record.statement
+    cited = frozenset(
+        of
+        for shown in record.shown
+        for line in shown.lines
+        for rule, of in line.reasons
+        if rule == "hyp"
+    )
     derivations = []
     for shown in record.shown:
         inner = shown.statement
@@ -167,7 +179,7 @@ def _part(part: Part, record: PartRecord) -> PartPage:
     return PartPage(
         name=part.name,
         title=part.title,
-        assumptions=_assumptions(statement),
+        assumptions=_assumptions(statement, cited),
         claim=claim_formula(statement),
         derivations=tuple(derivations),
         digest=statement.digest,
@@ -194,15 +206,61 @@ def _joined(before: Step, step: Step) -> tuple[Step, ...]:
     return (replace(before, reasons=tuple(dict.fromkeys((*before.reasons, *step.reasons)))),)
 
 
-def _false(neighbour: FalseNeighbour, record: FalseRecord) -> FalsePage:
+def _false(neighbour: FalseNeighbour, record: FalseRecord, main: Statement) -> FalsePage:
+    without, changed = _differences(record.statement, main)
     return FalsePage(
-        neighbour.title,
-        claim_formula(record.statement),
-        tuple(Written(v) for v in record.values),
-        record.sides,
-        record.statement.claim.relation,
-        record.refusal,
+        title=neighbour.title,
+        claim=claim_formula(record.statement),
+        without=without,
+        changed=changed,
+        values=tuple(Written(v) for v in record.values),
+        labels=_labels(record.statement),
+        sides=tuple(Written(v) for v in record.sides),
+        misfit=tuple(Written(v) for v in record.misfit),
+        refusal=record.refusal,
     )
+
+
+def _labels(statement: Statement) -> tuple[str, str]:
+    """Return what the two values of a claim are (keys of the words)."""
+    if statement.claim.relation != "factors":
+        return "left", "right"
+    return ("rank", "bound") if statement.claim.rhs is None else ("rank_joint", "rank_alone")
+
+
+def _differences(
+    false: Statement, main: Statement
+) -> tuple[tuple[Assumption, ...], tuple[Assumption, ...]]:
+    """Return what a false neighbour does not assume, and what it assumes otherwise or besides.
+
+    Left out are hypotheses of the theorem about symbols that the neighbour does not have.
+    """
+    theirs = {_content(h) for h in main.hypotheses}
+    ours = {_content(h) for h in false.hypotheses}
+    other = [h for h in false.hypotheses if _content(h) not in theirs]
+    replaced = {h.name for h in other}
+    foreign = {d.name for d in main.declared} - {d.name for d in false.declared}
+    dropped = [
+        h
+        for h in main.hypotheses
+        if _content(h) not in ours and h.name not in replaced and not _names(_content(h)) & foreign
+    ]
+    gone = [g for g in main.independent if g not in false.independent and not set(g) & foreign]
+    new = [d for d in false.declared if main.symbol.get(d.name) != d]
+    groups = [g for g in false.independent if g not in main.independent]
+    return _rows(main, (), gone, dropped), _rows(false, new, groups, other)
+
+
+def _content(h: Hypothesis) -> tuple[Any, ...]:
+    """Return what a hypothesis says, without its name."""
+    return h.forall, h.conditions, h.relation, h.lhs, h.rhs, h.condition
+
+
+def _names(x: Any) -> set[str]:
+    """Return every text inside nested tuples."""
+    if isinstance(x, tuple):
+        return set().union(*map(_names, x))
+    return {x} if isinstance(x, str) else set()
 
 
 def _formula(statement: Statement, write: Callable[[Printer], str]) -> Formula:
@@ -234,45 +292,66 @@ def _shape(p: Printer, lam: Term, axes: tuple[ix.Axis, ...]) -> str:
 
 
 def sizes(p: Printer, axes: tuple[ix.Axis, ...]) -> str:
-    """Write the sizes of axes, ``m × n``."""
+    """Write the sizes of axes, ``m × n``; an axis that does not start at 1 as ``0:n``."""
     parts: list[str] = []
     for axis in axes:
         size = ix.axis_size(axis)
         text = p.index(size)
-        if len(size) > 1:
+        shifted = axis[0] == "range" and axis[1] != ix.ONE
+        if shifted:
+            text = p.to.row(p.index(axis[1]), p.to.sign(":"), p.index(axis[2]))
+        if len(axes) > 1 and (shifted or len(size) > 1):
             text = p.to.fence("(", text, ")", False)
         parts += [p.to.sign("×"), text] if parts else [text]
     return p.to.row(*parts)
 
 
 def _rank(p: Printer, statement: Statement) -> str:
-    """Write ``rank(M_ij)_{i,j} <= r``, or that the rows lie in the row space of a matrix."""
+    """Write ``rank(M) <= r``, or that the rows of M lie in the row space of a matrix."""
     to, claim = p.to, statement.claim
-    inner = to.fence("(", p.term(claim.lhs), ")", to.stacked)
-    below = to.row(to.name(claim.row), to.sign(","), to.name(claim.column))
-    matrix = to.subscript(inner, below)
+    matrix = _matrix(p, claim)
     if claim.rhs is not None:
-        rows = to.row(to.word("row space"), matrix)
         of = to.fence("(", p.signed(p.argument(claim.rhs, ())), ")", False)
-        return to.row(rows, to.sign("⊆"), to.word("row space"), of)
+        return to.row(to.word("row space"), matrix, to.sign("⊆"), to.word("row space"), of)
     assert claim.axis is not None  # the kernel's reader refuses such a claim
     size = p.index(ix.axis_size(claim.axis))
     return to.row(to.word("rank"), matrix, to.sign("≤"), size)
 
 
-def _assumptions(statement: Statement) -> tuple[Assumption, ...]:
-    """Return the rows of the hypotheses box, in a fixed order, empty rows left out."""
+def _matrix(p: Printer, claim: Claim) -> str:
+    """Write the matrix of a claim in parentheses: ``(O W_O)``, or its entries ``(…)_{i,j}``."""
+    to = p.to
+    if claim.lhs[0] in ("ent", "app"):
+        whole = ("lam", 2, abstract(claim.lhs, (ix.var(claim.row), ix.var(claim.column))))
+        return to.fence("(", p.signed(p.argument(whole, ())), ")", False)
+    inner = to.fence("(", p.term(claim.lhs), ")", to.stacked)
+    return to.subscript(inner, to.row(to.name(claim.row), to.sign(","), to.name(claim.column)))
+
+
+def _assumptions(statement: Statement, cited: frozenset[str]) -> tuple[Assumption, ...]:
+    """Return the rows of the hypotheses box; hypotheses that some line cites carry their names."""
+    return _rows(statement, statement.declared, statement.independent, statement.hypotheses, cited)
+
+
+def _rows(
+    statement: Statement,
+    declared: Iterable[Declared],
+    independent: Iterable[tuple[str, ...]],
+    hypotheses: Iterable[Hypothesis],
+    cited: frozenset[str] = frozenset(),
+) -> tuple[Assumption, ...]:
+    """Return rows of formulas by kind, in a fixed order, empty rows left out."""
     rows: dict[str, list[Formula]] = {}
 
     def add(kind: str, write: Callable[[Printer], str]) -> None:
         rows.setdefault(kind, []).append(_formula(statement, write))
 
-    for d in statement.declared:
+    for d in declared:
         add(_KINDS[d.kind, d.independent], partial(_declaration, d))
-    for group in statement.independent:
+    for group in independent:
         add("independent", partial(_group, group))
-    for h in statement.hypotheses:
-        add("assume", partial(_hypothesis, h))
+    for h in hypotheses:
+        add("assume", partial(_named if h.name in cited else _hypothesis, h))
     order = ("dimensions", "indices", "scalars", "tensors", "predicates", "functions", "family",
              "independent_family", "independent", "assume")  # fmt: skip
     return tuple(Assumption(k, tuple(rows[k])) for k in order if k in rows)
@@ -335,6 +414,11 @@ def _mapping(p: Printer, name: str, axes: tuple[ix.Axis, ...], codomain: Any) ->
     return to.row(to.name(name), to.sign(":"), *source, to.sign("→"), target)
 
 
+def _named(h: Hypothesis, p: Printer) -> str:
+    """Write a hypothesis with its name in front, as the reasons of lines cite it."""
+    return p.to.row(p.to.word(h.name), p.to.sign(":"), p.to.space(), _hypothesis(h, p))
+
+
 def _hypothesis(h: Any, p: Printer) -> str:
     to = p.to
     if h.condition is not None:
@@ -395,24 +479,80 @@ def _head(made: Definition, names: list[str], stage: ix.Poly | None = None) -> T
 # -- false neighbours ----------------------------------------------------------------------------
 
 
-def number(value: Any) -> str:
-    """Return a value as digits: a fraction exactly, anything else to eight digits."""
-    if isinstance(value, Fraction):
-        return str(value)
-    from mpmath import nstr
+def counterexample(
+    statement: Statement, found: Sample
+) -> tuple[tuple[Formula, ...], tuple[Formula, ...], tuple[Formula, ...]]:
+    """Return the values, the two sides and the misfit of what refutes a false neighbour."""
+    if found.missing is not None:
+        sized = [d for d in statement.declared if d.kind in ("dimension", "index")]
+        return _values(statement, sized, found), (), _misfit(statement, found)
+    sides: tuple[Formula, ...] = ()
+    if statement.claim.relation != "shape":
+        sides = tuple(_formula(statement, partial(_digits, x)) for x in (found.lhs, found.rhs))
+    return _values(statement, _needed(statement), found), sides, ()
 
-    return str(nstr(value, 8))
+
+def _values(
+    statement: Statement, declared: Iterable[Declared], found: Sample
+) -> tuple[Formula, ...]:
+    """Return the values of an instance, symbol by symbol."""
+    return tuple(
+        _formula(statement, partial(_value, d, found.instance[d.name]))
+        for d in declared
+        if d.name in found.instance
+    )
 
 
-def instance_formulas(statement: Statement, values: Mapping[str, Any]) -> tuple[Formula, ...]:
-    """Return the values of an instance, symbol by symbol, in the order of declaration."""
-    shown = []
-    for d in statement.declared:
-        if d.name not in values:
-            continue
-        value = values[d.name]
-        shown.append(_formula(statement, partial(_value, d, value)))
-    return tuple(shown)
+def _needed(statement: Statement) -> list[Declared]:
+    """Return the symbols whose values a reader needs to compute both sides.
+
+    Left out are the indices of a matrix whose rank is meant; arrays that a hypothesis computes from
+    others, where the claim does not mention them or they have more than two axes (repeated keys);
+    and index functions that the claim does not mention and of which it is only assumed that there
+    is one (a kept key).
+    """
+    claim = statement.claim
+    mentioned = _names((claim.lhs, claim.rhs))
+
+    def needed(d: Declared) -> bool:
+        about = [h for h in statement.hypotheses if d.name in _names(_content(h))]
+        match d.kind:
+            case "index":
+                return d.name not in (claim.row, claim.column)
+            case "function":
+                return d.name in mentioned or any(h.condition is None for h in about)
+            case "tensor" if about and (d.name not in mentioned or len(d.axes) > 2):
+                return not all(_computes(h, d.name) for h in about)
+            case _:
+                return True
+
+    return [d for d in statement.declared if needed(d)]
+
+
+def _computes(h: Hypothesis, name: str) -> bool:
+    """Tell whether a hypothesis gives the entries of an array from other symbols."""
+    bare = h.lhs is not None and h.lhs[:2] == ("ent", name)
+    return h.relation == "=" and bare and name not in _names((h.rhs, h.conditions))
+
+
+def _misfit(statement: Statement, found: Sample) -> tuple[Formula, ...]:
+    """Return an array with its sizes in the instance, and the entry that it does not have."""
+    assert found.missing is not None
+    name, key = found.missing
+    places = sorted(found.instance[name])
+
+    def array(p: Printer) -> str:
+        counts = [str(len({k[place] for k in places})) for place in range(len(key))]
+        parts = [p.to.number(counts[0])]
+        for count in counts[1:]:
+            parts += [p.to.sign("×"), p.to.number(count)]
+        size = p.to.fence("(", p.to.row(*parts), ")", False)
+        return p.to.row(p.to.name(name), p.to.space(), size)
+
+    def entry(p: Printer) -> str:
+        return p.to.subscript(p.to.name(name), p.listed([_component(p, k) for k in key]))
+
+    return _formula(statement, array), _formula(statement, entry)
 
 
 def _value(d: Declared, value: Any, p: Printer) -> str:
@@ -429,16 +569,37 @@ def _value(d: Declared, value: Any, p: Printer) -> str:
         if pairs == [] or () in value:
             return to.row(to.name(d.name), to.sign("="), digits(p, value.get((), 0)))
         return to.row(to.name(d.name), to.sign(":"), p.listed(pairs))
-    return to.row(to.name(d.name), to.sign("="), _array(p, value))
+    if len(d.axes) > 2:
+        return _slices(p, d.name, value)
+    name = to.name(d.name)
+    if len(d.axes) == 1 and value and min(value) != (1,):
+        (low,), (high,) = min(value), max(value)
+        reach = to.row(_component(p, low), to.sign(":"), _component(p, high))
+        name = to.subscript(name, reach)  # the list does not begin at index 1
+    return to.row(name, to.sign("="), _array(p, value))
+
+
+def _slices(p: Printer, name: str, entries: Mapping[tuple[Any, ...], Any]) -> str:
+    """Write an array with more than two axes as matrices over the last two."""
+    shown: list[str] = []
+    for front in sorted({k[:-2] for k in entries}):
+        part = {k[-2:]: v for k, v in entries.items() if k[:-2] == front}
+        place = [*(_component(p, k) for k in front), p.to.sign(":"), p.to.sign(":")]
+        head = p.to.subscript(p.to.name(name), p.listed(place))
+        shown += [p.to.sign(","), p.to.space()] if shown else []
+        shown.append(p.to.row(head, p.to.sign("="), _array(p, part)))
+    return p.to.row(*shown)
+
+
+def _component(p: Printer, k: Any) -> str:
+    """Write a component of an index: an integer, or a pair on a flattened axis."""
+    if not isinstance(k, tuple):
+        return digits(p, k)
+    return p.to.fence("⟨", p.listed([_component(p, x) for x in k]), "⟩", False)
 
 
 def _place(p: Printer, key: tuple[Any, ...]) -> str:
-    parts = [
-        p.to.fence("⟨", p.listed([digits(p, x) for x in k]), "⟩", False)
-        if isinstance(k, tuple)
-        else digits(p, k)
-        for k in key
-    ]
+    parts = [_component(p, k) for k in key]
     return parts[0] if len(parts) == 1 else p.to.fence("(", p.listed(parts), ")", False)
 
 
@@ -448,13 +609,10 @@ def _array(p: Printer, entries: Mapping[tuple[Any, ...], Any]) -> str:
         return digits(p, next(iter(entries.values()), 0))
     if axes == 1:
         row = [digits(p, entries[k]) for k in sorted(entries)]
-        return p.to.fence("(", p.listed(row), ")", p.to.stacked and any("frac" in x for x in row))
-    if axes == 2:
-        rows = sorted({k[0] for k in entries})
-        columns = sorted({k[1] for k in entries})
-        return p.to.matrix([[digits(p, entries.get((r, c), 0)) for c in columns] for r in rows])
-    cells = [p.to.row(_place(p, k), p.to.sign("↦"), digits(p, entries[k])) for k in sorted(entries)]
-    return p.listed(cells)
+        return p.to.fence("(", p.listed(row), ")", False)
+    rows = sorted({k[0] for k in entries})
+    columns = sorted({k[1] for k in entries})
+    return p.to.matrix([[digits(p, entries.get((r, c), 0)) for c in columns] for r in rows])
 
 
 def _law(p: Printer, d: Any, law: Any) -> str:
@@ -501,18 +659,48 @@ def _repeated_law(law: Any) -> dict[Fraction, Fraction] | None:
 
 
 def digits(p: Printer, value: Any) -> str:
-    """Write a number: an integer, a fraction, or eight digits of it."""
+    """Write a number: an integer, a fraction ``1/2``, or eight digits of it."""
     to = p.to
-    if isinstance(value, (bool, int)):
-        value = Fraction(int(value))
-    if not isinstance(value, Fraction):
-        text = number(value)
-        sign = text.startswith("-")
-        body = to.number(text.lstrip("-"))
+    exact = _exact(value)
+    if exact is not None:
+        negative, exact = exact < 0, abs(exact)
+        body = to.number(str(exact.numerator))
+        if exact.denominator != 1:
+            body = to.row(body, to.sign("/"), to.number(str(exact.denominator)))
     else:
-        sign = value < 0
-        value = abs(value)
-        body = to.number(str(value.numerator))
-        if value.denominator != 1:
-            body = to.fraction(body, to.number(str(value.denominator)))
-    return to.row(to.sign("-").strip(), body) if sign else body
+        from mpmath import nstr
+
+        # nstr writes 4.8724017e+10, and 12.0 for what begins with 12.0000001
+        mantissa, _, exponent = str(nstr(value, 8)).partition("e")
+        negative = mantissa.startswith("-")
+        body = to.number(mantissa.lstrip("-").removesuffix(".0"))
+        if exponent:
+            power = to.number(exponent.lstrip("+-"))
+            if exponent.startswith("-"):
+                power = to.row(to.sign("-").strip(), power)
+            body = to.row(body, to.sign("·"), to.power(to.number("10"), power))
+    return to.row(to.sign("-").strip(), body) if negative else body
+
+
+def _exact(value: Any) -> Fraction | None:
+    """Return the rational number that a value is, or None.
+
+    A value that was computed to fifty digits (a root of 4, a derivative of a polynomial) counts as
+    the simple fraction with which it agrees in forty.
+    """
+    if isinstance(value, (bool, int)):
+        return Fraction(int(value))
+    if isinstance(value, Fraction):
+        return value
+    from mpmath.libmp import to_rational
+
+    given = Fraction(*map(int, to_rational(value._mpf_)))
+    simple = given.limit_denominator(_SIMPLE)
+    return simple if abs(given - simple) <= abs(given) / 10**40 else None
+
+
+_SIMPLE = 10_000  # the largest denominator of a fraction that is recognised
+
+
+def _digits(value: Any, p: Printer) -> str:
+    return digits(p, value)

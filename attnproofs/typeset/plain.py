@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from attnproofs.typeset.names import GREEK
-from attnproofs.typeset.page import Page, PartPage
+from attnproofs.typeset.page import Assumption, Page, PartPage
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose, word
 
@@ -29,13 +29,28 @@ def text_page(page: Page, language: str = "en") -> str:
     for false in page.false:
         lines.append(f"{word('false', language)}: {plain_prose(choose(false.title, language))}")
         lines.append(f"  {false.claim.to('text')}")
+        for heading, rows in (("without", false.without), ("changed", false.changed)):
+            shown = [
+                _formulas(row)
+                if heading == "without" and row.kind == "assume"
+                else _row(row, language)
+                for row in rows
+            ]
+            if shown:
+                lines += _wrapped(f"{word(heading, language)}: {'; '.join(shown)}", "  ")
         if false.values:
             values = "; ".join(f.to("text") for f in false.values)
             lines += _wrapped(f"{word('counterexample', language)}: {values}", "  ")
-            left, right = false.labels
-            lines.append(
-                f"  {word(left, language)} {false.sides[0]}, {word(right, language)} "
-                f"{false.sides[1]}"
+        if false.sides:
+            sides = zip(false.labels, false.sides, strict=True)
+            values = ", ".join(f"{word(label, language)} {f.to('text')}" for label, f in sides)
+            lines += _wrapped(values, "  ")
+        if false.misfit:
+            array, entry = (f.to("text") for f in false.misfit)
+            lines += _wrapped(
+                f"{word('misfit', language)}: {word('array', language)} {array}, "
+                f"{word('missing', language)} {entry}",
+                "  ",
             )
         if false.refusal:
             lines += _wrapped(f"{word('refused', language)}: {false.refusal}", "  ")
@@ -53,8 +68,7 @@ def _part(part: PartPage, language: str) -> list[str]:
     if part.assumptions:
         lines.append(word("hypotheses", language))
         for row in part.assumptions:
-            formulas = ",  ".join(f.to("text") for f in row.formulas)
-            lines += _wrapped(f"{word(row.kind, language)}: {formulas}", "  ")
+            lines += _wrapped(_row(row, language), "  ")
         lines.append("")
     lines += [word("statement", language), f"  {part.claim.to('text')}", ""]
     for derivation in part.derivations:
@@ -81,6 +95,14 @@ def _part(part: PartPage, language: str) -> list[str]:
     if not part.derivations:
         lines += [word("proof", language), *_wrapped(word("shape_proof", language), "  "), ""]
     return lines
+
+
+def _row(row: Assumption, language: str) -> str:
+    return f"{word(row.kind, language)}: {_formulas(row)}"
+
+
+def _formulas(row: Assumption) -> str:
+    return ",  ".join(f.to("text") for f in row.formulas)
 
 
 def _width(text: str) -> int:

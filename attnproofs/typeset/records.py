@@ -59,11 +59,16 @@ class PartRecord:
 
 @dataclass(frozen=True)
 class FalseRecord:
-    """A false neighbour with what became of it; `values` are written in each notation."""
+    """A false neighbour with what became of it.
+
+    The formulas of its counterexample (see `attnproofs.typeset.page.FalsePage`) are written in each
+    notation.
+    """
 
     statement: Statement
     values: tuple[dict[str, str], ...]
-    sides: tuple[str, str]
+    sides: tuple[dict[str, str], ...]
+    misfit: tuple[dict[str, str], ...]
     refusal: str
 
 
@@ -111,21 +116,22 @@ def _false(theorem: Theorem, neighbour: Any) -> FalseRecord:
     from attnproofs.calculus.proving import refusal_of
     from attnproofs.calculus.symbols import Scope
     from attnproofs.typeset.notations import NOTATIONS
-    from attnproofs.typeset.page import instance_formulas, number
+    from attnproofs.typeset.page import counterexample
 
     scope = Scope(f"{theorem.id}.false")
     statement = scope.claim(neighbour.statement(scope))
+    refusal = refusal_of(statement, scope, neighbour)
     try:
         found = refute(statement, given=neighbour.instance)
     except NoInstance:
         found = None
-    values: tuple[dict[str, str], ...] = ()
-    sides = ("", "")
-    if found is not None:
-        formulas = instance_formulas(statement, found.instance)
-        values = tuple({notation: f.to(notation) for notation in NOTATIONS} for f in formulas)
-        sides = (number(found.lhs), number(found.rhs))
-    return FalseRecord(statement, values, sides, refusal_of(statement, scope, neighbour))
+    if found is None:
+        return FalseRecord(statement, (), (), (), refusal)
+    values, sides, misfit = (
+        tuple({notation: f.to(notation) for notation in NOTATIONS} for f in formulas)
+        for formulas in counterexample(statement, found)
+    )
+    return FalseRecord(statement, values, sides, misfit, refusal)
 
 
 def record_of(theorem: Theorem) -> Record:
@@ -242,6 +248,7 @@ def _to_data(record: Record) -> dict[str, Any]:
                 "statement": to_data(f.statement),
                 "values": f.values,
                 "sides": f.sides,
+                "misfit": f.misfit,
                 "refusal": f.refusal,
             }
             for f in record.false
@@ -269,7 +276,11 @@ def _from_data(data: dict[str, Any]) -> Record:
         parts.append(PartRecord(statement, shown, tuple(part["uses"])))
     false = tuple(
         FalseRecord(
-            read.statement(f["statement"]), tuple(f["values"]), tuple(f["sides"]), f["refusal"]
+            read.statement(f["statement"]),
+            tuple(f["values"]),
+            tuple(f["sides"]),
+            tuple(f["misfit"]),
+            f["refusal"],
         )
         for f in data["false"]
     )
