@@ -166,7 +166,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
         "authors": "G. Sanderson (3Blue1Brown)",
         "title": "Attention in transformers, visually explained (Deep learning, chapter 6)",
         "year": 2024,
-        "venue": "video",
+        "venue": "Video",
         "url": "https://www.3blue1brown.com/lessons/attention",
     },
     "shazeer2019": _arxiv(
@@ -194,7 +194,7 @@ BIBLIOGRAPHY: dict[str, Reference] = {
     ),
 }  # fmt: skip
 
-_VENUES = {"ko": {"video": "영상"}}  # what is no name
+_VENUES = {"ko": {"Video": "영상"}}  # what is no name
 
 
 def references(keys: Iterable[str], language: str = "en") -> list[tuple[str, Reference]]:

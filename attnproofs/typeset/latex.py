@@ -73,7 +73,7 @@ def escape(text: str) -> str:
 
 
 # the longest piece, in letters, that stays on one line
-_SHORT = 30
+_SHORT = 36
 _BREAK = r"\penalty600 "
 _TOKEN = re.compile(r"\\Big[lr](?:\\[A-Za-z]+|\\?.)|\\[A-Za-z]+|\\.|, |.")
 _OPENING = ("(", "[", r"\{", r"\langle", r"\lvert")

@@ -143,8 +143,11 @@ class Latex:
         return base + "^{" + exponent + "}"
 
     def fraction(self, above: str, below: str) -> str:
-        """Write a quotient; a fraction inside it stays as large as it is outside."""
-        above, below = (part.replace(r"\frac", r"\cfrac") for part in (above, below))
+        """Write a quotient; a fraction inside it stays as large, and its bar is the shorter one."""
+        above, below = (
+            rf"\,{part.replace(chr(92) + 'frac', chr(92) + 'cfrac')}\," if "frac" in part else part
+            for part in (above, below)
+        )
         return rf"\frac{{{above}}}{{{below}}}"
 
     def slash(self, above: str, below: str) -> str:
@@ -169,7 +172,8 @@ class Latex:
     def matrix(self, rows: Sequence[Sequence[str]]) -> str:
         """Write a matrix in parentheses."""
         body = r" \\ ".join(" & ".join(row) for row in rows)
-        text = rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+        # in braces: a matrix is a letter to what stands beside it, such as a comma
+        text = rf"{{\begin{{pmatrix}} {body} \end{{pmatrix}}}}"
         if "frac" not in body:
             return text
         return rf"{{\renewcommand{{\arraystretch}}{{1.35}}{text}}}"  # fractions must not touch

@@ -319,13 +319,14 @@ def _rank(p: Printer, statement: Statement) -> str:
 
 
 def _matrix(p: Printer, claim: Claim) -> str:
-    """Write the matrix of a claim in parentheses: ``(O W_O)``, or its entries ``(…)_{i,j}``."""
+    """Write the matrix of a claim in parentheses: ``(O W_O)``, or its entries ``((…)_{i,j})``."""
     to = p.to
     if claim.lhs[0] in ("ent", "app"):
         whole = ("lam", 2, abstract(claim.lhs, (ix.var(claim.row), ix.var(claim.column))))
         return to.fence("(", p.signed(p.argument(whole, ())), ")", False)
     inner = to.fence("(", p.term(claim.lhs), ")", to.stacked)
-    return to.subscript(inner, to.row(to.name(claim.row), to.sign(","), to.name(claim.column)))
+    places = to.row(to.name(claim.row), to.sign(","), to.name(claim.column))
+    return to.fence("(", to.subscript(inner, places), ")", to.stacked)
 
 
 def _assumptions(statement: Statement, cited: frozenset[str]) -> tuple[Assumption, ...]:

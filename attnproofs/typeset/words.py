@@ -91,7 +91,7 @@ WORDS: dict[str, dict[str, str]] = {
         "ko": "둘째 행렬만의 계수(rank)",
     },
     "misfit": {
-        "en": "the sizes do not fit",
+        "en": "The sizes do not fit",
         "ko": "크기가 맞지 않습니다",
     },
     "array": {
@@ -297,38 +297,48 @@ WORDS: dict[str, dict[str, str]] = {
             "margin shows the evidence and the first digits of the statement's digest: a proof "
             "of another statement has another digest. After most proofs stands a nearby claim "
             "that is false, with numbers that refute it. Tokens are rows, and indices start at "
-            "1."
+            "1 unless a range says otherwise."
         ),
         "ko": (
             "정리마다 가정과 명제를 먼저 적고, 번호를 붙인 유도를 이어 적습니다. 유도의 각 "
             "줄에는 그 줄을 얻는 데 쓴 규칙이 있으며, 규칙의 목록은 책 끝에 있습니다. 여백에는 "
             "근거의 종류와 명제의 지문(다이제스트) 앞부분을 적었습니다. 명제가 다르면 지문도 "
             "다릅니다. 대부분의 증명 다음에는 비슷하지만 성립하지 않는 명제를, 그것을 반박하는 "
-            "숫자와 함께 실었습니다. 토큰은 행이고 첨자는 1부터 시작합니다."
+            "숫자와 함께 실었습니다. 토큰은 행이고, 범위를 따로 "
+            "적지 않으면 첨자는 1부터 시작합니다. 그림 속의 글자는 영어로 두었고, 그 뜻은 그림 "
+            "설명에 적었습니다."
         ),
     },
     "notation_text": {
         "en": (
             r"Symbols as they occur in this book, and the definitions in the order in which they "
             r"build on each other. $[P]$ is 1 if the condition $P$ holds and 0 otherwise; for a "
-            r"size $n$, $[n]$ is the range $1,\dots,n$. $(f_j)_j$ is the array with the entries "
+            r"size $n$, $[n]$ is the range $1,\dots,n$, and $[0:n]$, or an axis $0:n$, runs from "
+            r"0 to $n$. $(f_j)_j$ is the array with the entries "
             r"$f_j$, and $X_{i,:}$ is row $i$ of $X$. A size that cannot be read off the arrays "
             r"stands before a semicolon: $\operatorname{softmax}(n;s)$ is the softmax of the "
             r"first $n$ entries of $s$, and $\operatorname{scores}(T,T;Q,K)$ are the scores of "
             r"the first $T$ queries and the first $T$ keys. LSE (log-sum-exp) is the logarithm "
-            r"of a sum of exponentials, $\operatorname{LSE}(s)=\ln\sum_j e^{s_j}$. An empty sum "
-            r"is 0. In the numbers of counterexamples division by 0 gives 0 by convention; no "
-            r"theorem rests on it."
+            r"of a sum of exponentials, $\operatorname{LSE}(s)=\ln\sum_j e^{s_j}$; definitions and "
+            r"derivations spell it logsumexp. An empty sum is 0, and a sum reaches to the next "
+            r"$+$ or $-$. In counterexamples a random variable is given by its values and their "
+            r"probabilities, $\{x:p,\dots\}$, with a power for independent components of the "
+            r"same law, and a mask by the set of indices that it keeps. In the numbers of "
+            r"counterexamples division by 0 gives 0 by convention; no theorem rests on it."
         ),
         "ko": (
             r"이 책에 나오는 기호와, 앞의 것을 바탕으로 쌓아 가는 순서대로 적은 정의입니다. "
             r"$[P]$는 조건 $P$가 참이면 1, 아니면 0이고, 크기 $n$에 대한 $[n]$은 범위 "
-            r"$1,\dots,n$입니다. $(f_j)_j$는 성분이 $f_j$인 배열이고, $X_{i,:}$는 $X$의 $i$번째 "
-            r"행입니다. 배열만 보고 알 수 없는 크기는 세미콜론 앞에 적습니다. "
+            r"$1,\dots,n$이며, $[0:n]$이나 축 $0:n$은 0부터 $n$까지입니다. $(f_j)_j$는 성분이 "
+            r"$f_j$인 배열이고, $X_{i,:}$는 $X$의 $i$번째 행입니다. 배열만 보고 알 수 없는 "
+            r"크기는 세미콜론 앞에 적습니다. "
             r"$\operatorname{softmax}(n;s)$는 $s$의 앞 $n$개 성분의 소프트맥스이고, "
             r"$\operatorname{scores}(T,T;Q,K)$는 앞 $T$개의 쿼리와 앞 $T$개의 키의 점수입니다. "
             r"LSE(로그합지수)는 지수의 합의 로그, 곧 $\operatorname{LSE}(s)=\ln\sum_j "
-            r"e^{s_j}$입니다. 빈 합은 0입니다. 반례의 숫자에서는 0으로 나눈 값을 0으로 약속하며, "
+            r"e^{s_j}$이며, 정의와 유도에서는 logsumexp로 적습니다. 빈 합은 0이고, 합의 범위는 "
+            r"다음 $+$나 $-$ 앞까지입니다. 반례에서 확률변수는 값과 확률을 "
+            r"$\{x:p,\dots\}$로, 조건은 그것이 참인 첨자의 집합으로 적으며, 거듭제곱은 성분들이 "
+            r"서로 독립으로 같은 분포를 따른다는 뜻입니다. 반례의 숫자에서는 0으로 나눈 값을 0으로 약속하며, "
             r"이 약속에 기대는 정리는 없습니다."
         ),
     },
@@ -724,8 +734,8 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     },
     "order": {
         "en": (
-            "They are totally ordered, compatibly with addition and multiplication; squares are "
-            r"$\ge0$."
+            "The real numbers are totally ordered, compatibly with addition and multiplication; "
+            r"squares are $\ge0$."
         ),
         "ko": "실수는 덧셈·곱셈과 양립하는 전순서를 가지며, 제곱은 음수가 아닙니다.",
     },
@@ -785,11 +795,11 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
     },
     "independence": {
         "en": (
-            r"$\operatorname{E}[fg]=\operatorname{E}[f]\operatorname{E}[g]$ for independent blocks "
-            "of variables."
+            r"$\operatorname{E}[fg]=\operatorname{E}[f]\operatorname{E}[g]$ for expressions "
+            "$f$, $g$ of independent blocks of random variables."
         ),
         "ko": (
-            "서로 독립인 묶음에 대해 "
+            "서로 독립인 확률변수 묶음의 식 $f$, $g$에 대해 "
             r"$\operatorname{E}[fg]=\operatorname{E}[f]\operatorname{E}[g]$입니다."
         ),
     },
@@ -825,7 +835,7 @@ AXIOM_TEXTS: dict[str, dict[str, str]] = {
         ),
         "ko": (
             r"$0\le q<N+2$인 유리수 $q$에 대해, $N$차까지의 테일러 합은 나머지 "
-            r"$\frac{q^{N+1}}{(N+1)!}\cdot\frac{N+2}{N+2-q}$과 함께 $\exp(q)$를 가둡니다."
+            r"$\frac{q^{N+1}}{(N+1)!}\cdot\frac{N+2}{N+2-q}$와 함께 $\exp(q)$를 가둡니다."
         ),
     },
 }

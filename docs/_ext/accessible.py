@@ -1,7 +1,7 @@
 """Mends what the theme leaves open for keyboards and screen readers, in the finished pages.
 
 Found with axe-core: headings by role without a level, unnamed landmarks, footnotes as landmarks,
-and code blocks that scroll but cannot be reached with the keyboard.
+and code blocks and tables that scroll but cannot be reached with the keyboard.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ REPAIRS = (
     (re.compile(r'<aside class="footnote-list([^"]*)">'),
      r'<aside class="footnote-list\1" role="note" aria-label="References">'),
     (re.compile(r"<pre(?![^>]*tabindex)"), '<pre tabindex="0"'),
+    (re.compile(r'<div class="(table-wrapper[^"]*)">'), r'<div class="\1" tabindex="0">'),
 )  # fmt: skip
 
 

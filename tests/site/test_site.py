@@ -51,6 +51,7 @@ class Checked(HTMLParser):
         self._open = []
         self._labels, self._inputs = set(), []
         self._text_of_link = None
+        self._header = None
         self.title = ""
         self._in_title = False
 
@@ -83,8 +84,11 @@ class Checked(HTMLParser):
             self._inputs.append(found)
         if found.get("role") == "heading" and "aria-level" not in found:
             self.problems.append("a heading by role without its level")
-        if tag == "pre" and "tabindex" not in found:
+        scrolls = tag == "pre" or "table-wrapper" in (found.get("class") or "")
+        if scrolls and "tabindex" not in found:
             self.problems.append("a scrolling block that the keyboard cannot reach")
+        if tag == "th":
+            self._header = ""
         if int(found.get("tabindex", "0")) > 0:
             self.problems.append("a positive tabindex changes the reading order")
         if tag == "svg" and self._text_of_link is not None:
@@ -97,10 +101,16 @@ class Checked(HTMLParser):
             self.title += data
         if self._text_of_link is not None:
             self._text_of_link += data.strip()
+        if self._header is not None:
+            self._header += data.strip()
 
     def handle_endtag(self, tag):
         if tag == "title":
             self._in_title = False
+        if tag == "th" and self._header is not None:
+            if not self._header:
+                self.problems.append("a column without a name")
+            self._header = None
         if tag == "a" and self._text_of_link is not None:
             if not self._text_of_link:
                 self.problems.append(f"link without text: {self.links[-1]}")
@@ -206,10 +216,12 @@ def test_the_checker_sees_problems():
     """Each kind of problem is found in a page that has it."""
     bad = check(
         "<html><head></head><body><h1>a</h1><h3 id=x>b</h3><p id=x><img src=a.png>"
-        "<pre></pre><p role=heading></p><a href=b></a><input type=text><i tabindex=3></i>"
+        "<pre></pre><table><th></th></table><p role=heading></p><a href=b></a>"
+        "<input type=text><i tabindex=3></i>"
     )
     text = " ".join(bad.problems)
     for problem in ("no language", "no title", "repeated ids", "jumps from 1 to 3",
                     "without alt", "link without text", "without a label",
-                    "tabindex", "without its level", "keyboard cannot"):  # fmt: skip
+                    "tabindex", "without its level", "keyboard cannot",
+                    "column without"):  # fmt: skip
         assert problem in text

@@ -169,7 +169,7 @@ def _() -> list[str]:
 def _() -> list[str]:
     p = softmax(2, 1, 0)
     mean = 2 * p[0] + p[1]
-    return [r"\approx-" + fixed(4 * p[0] + p[1] - mean**2, 3)]
+    return ["-" + fixed(4 * p[0] + p[1] - mean**2, 3)]
 
 
 @figures("max_subtraction")
@@ -226,7 +226,7 @@ def _() -> list[str]:
 @figures("post_mask_sum")
 def _() -> list[str]:
     p = softmax(2, 1, 0)
-    return [fixed(p[0] + p[1], 3), row([x / (p[0] + p[1]) for x in p[:2]])]
+    return [fixed(x, 3) for x in (p[0] + p[1], p[0] / (p[0] + p[1]), p[1] / (p[0] + p[1]))]
 
 
 @figures("finite_mask_leak")

@@ -87,7 +87,7 @@ def test_a_claim_that_does_not_fit_says_what_does_not_fit(name):
 
     assert any(i > int(size) for i, size in zip(places, sizes.split("×"), strict=True))
     assert "left side" not in text_page(shown(name)).split("What would be false")[1]
-    assert "the sizes do not fit" in document(shown(name))
+    assert "The sizes do not fit" in document(shown(name))
 
 
 def test_numbers_without_symbols_have_sides():

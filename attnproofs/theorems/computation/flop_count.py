@@ -102,7 +102,10 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "Scores cost exactly $2T^2d_k$", "ko": "점수에 정확히 $2T^2d_k$번 든다는 주장"},
+            {
+                "en": "Scores cost exactly $2T^2d_k$",
+                "ko": "점수에 연산이 정확히 $2T^2d_k$번 든다는 주장",
+            },
             without_additions,
             without_attempt,
             because="not equal",

@@ -111,8 +111,8 @@ THEOREM = Theorem(
     numbers={
         "en": r"$T=2$, zero scores, values $1$ and $5$: step 1 gives $1$, step 2 gives "
         r"$\tfrac12(1+5)=3$, the rows of the causal pass; without a mask both rows are $3$.",
-        "ko": r"$T=2$이고 점수가 모두 $0$, 밸류가 $1$, $5$이면 1단계의 출력은 $1$, 2단계의 출력은 "
-        r"$\tfrac12(1+5)=3$으로 인과 순전파의 행과 같습니다. 마스크가 없으면 두 행이 모두 $3$입니다.",
+        "ko": r"$T=2$이고 점수가 모두 $0$, 밸류가 $1$, $5$이면 1단계의 출력은 $1$이고 2단계의 출력은 "
+        r"$\tfrac12(1+5)=3$이므로 인과 순전파의 행과 같습니다. 마스크가 없으면 두 행이 모두 $3$입니다.",
     },
     references=("pope2022",),
 )

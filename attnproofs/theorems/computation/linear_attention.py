@@ -57,7 +57,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "The same with $e^{q\\cdot k}$ and the features $e^q$, $e^k$",
-                "ko": r"$e^{q\cdot k}$를 특징 $e^q$, $e^k$의 곱으로 바꾸어도 같다는 주장",
+                "ko": r"$e^{q\cdot k}$을 특징 $e^q$, $e^k$의 곱으로 바꾸어도 같다는 주장",
             },
             statement=with_exponentials,
             because="the two sides are not equal by ring",

@@ -124,9 +124,9 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"Scores $2$ and $(1,0)$: states $(2,1)$ and $(1,1+e^{-1})$; merged at $2$: "
-        r"$1+e^{-1}(1+e^{-1})\approx1.503$, the full sum.",
+        r"$1+{e^{-1}(1+e^{-1})}\approx1.503$, the full sum.",
         "ko": r"점수 $2$와 $(1,0)$의 상태는 $(2,1)$과 $(1,1+e^{-1})$이고, 이동값 $2$에서 합치면 "
-        r"$1+e^{-1}(1+e^{-1})\approx1.503$으로 전체 합과 같습니다.",
+        r"$1+{e^{-1}(1+e^{-1})}\approx1.503$으로 전체 합과 같습니다.",
     },
     references=("milakov2018", "rabe2021", "dao2023"),
 )

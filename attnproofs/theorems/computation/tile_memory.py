@@ -75,7 +75,7 @@ THEOREM = Theorem(
     chapter="computation",
     title={"en": "Memory of tiled attention", "ko": "타일 어텐션의 메모리"},
     prose={
-        "en": "Queries, keys, values, one running output, shift and sum a row, and a single tile of "
+        "en": "Queries, keys, values, one running output, shift and sum per row, and a single tile of "
         "$b_r\\times b_c$ scores are at most $5T(d_k+d_v)$ numbers, as long as a tile is no larger "
         "than the keys. The full score matrix has $T^2$; from $T>5(d_k+d_v)$ on, tiling needs less "
         "than that matrix alone.",

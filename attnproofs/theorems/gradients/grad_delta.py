@@ -62,7 +62,7 @@ THEOREM = Theorem(
     prose={
         "en": "The mean that the gradient of the scores subtracts runs over all keys, yet it "
         "equals the dot product of a token's output gradient with its output: $d_v$ numbers "
-        "instead of $T$. FlashAttention computes it once per row before its backward pass, so "
+        "instead of $T_s$. FlashAttention computes it once per row before its backward pass, so "
         "that no row of weights has to be kept.",
         "ko": "점수의 기울기에서 빼는 평균은 모든 키에 걸친 합이지만, 한 토큰의 출력 기울기와 "
         "출력의 내적과 같습니다. $T$개가 아니라 $d_v$개의 수로 구할 수 있습니다. "

@@ -218,7 +218,7 @@ THEOREM = Theorem(
         "ko": r"한 행의 가중치에 대한 기울기가 $-M$과 $M$ 사이에 있으면, 점수에 대한 기울기의 "
         r"절댓값을 모두 더해도 $2M\sum p(1-p)$를 넘지 않고, 어떤 키 $k$에 대해서도 "
         r"$4M(1-p_k)$를 넘지 않습니다. 한 키가 가중치를 거의 다 가지면 점수와 쿼리, 키에는 "
-        r"기울기가 거의 닿지 않습니다. 정리 「포화」와 합치면 그 크기는 앞선 정도에 대해 "
+        r"기울기가 거의 닿지 않습니다. 정리 「포화」와 합치면 그 크기는 그 키의 점수가 앞선 정도에 대해 "
         r"지수적으로 작습니다.",
     },
     parts=(
@@ -241,14 +241,14 @@ THEOREM = Theorem(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "From above", "ko": "위쪽 한계"},
+            title={"en": "From above", "ko": "상한"},
             instance=bounded,
         ),
         Part(
             lower,
             proof_lower,
             name="lower",
-            title={"en": "From below", "ko": "아래쪽 한계"},
+            title={"en": "From below", "ko": "하한"},
             instance=bounded,
         ),
         Part(

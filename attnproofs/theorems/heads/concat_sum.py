@@ -146,15 +146,16 @@ THEOREM = Theorem(
     chapter="heads",
     title={"en": "Concatenation is a sum over heads", "ko": "이어 붙이기는 헤드의 합"},
     prose={
-        "en": "Cut $W_O$ into blocks of $d_v$ rows, one for each head. Then "
+        "en": "Cut $W_O$ into blocks $W_O^{(h)}$ of $d_v$ rows, one for each head. Each head then "
+        "adds its own update, for any number $H$ of heads: "
         "$\\mathrm{Concat}(\\mathrm{head}_1,\\dots,\\mathrm{head}_H)\\,W_O=\\sum_h\\mathrm{head}_h"
-        "W_O^{(h)}$: each head adds its own update, for any number $H$ of heads. The second part "
+        "W_O^{(h)}$. The second part "
         "says the same for a plain axis on which head $h$ occupies the columns "
         "$(h-1)d_v+1,\\dots,h\\,d_v$.",
-        "ko": r"$W_O$를 헤드마다 $d_v$개씩의 행으로 나누면 "
+        "ko": r"$W_O$의 행을 헤드마다 $d_v$개씩 묶어 블록으로 나누면 "
         r"$\mathrm{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_H)\,W_O=\sum_h\mathrm{head}_hW_O^{(h)}$입니다. "
         r"곧 헤드의 수 $H$와 관계없이 각 헤드가 자기 몫의 갱신을 더합니다. 둘째 명제는 헤드 "
-        r"$h$가 $(h-1)d_v+1,\dots,h\,d_v$열을 차지하는 펼친 축에 대하여 같은 사실을 말합니다.",
+        r"$h$가 ${(h-1)d_v}+1,\dots,h\,d_v$열을 차지하는 펼친 축에 대하여 같은 사실을 말합니다.",
     },
     parts=(
         Part(statement, proof),

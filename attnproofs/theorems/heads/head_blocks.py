@@ -63,7 +63,7 @@ THEOREM = Theorem(
         "interleaved order gives other heads: this is the difference between reshaping to "
         "$(T,H,d_k)$ and to $(T,d_k,H)$.",
         "ko": "구현에서는 모든 헤드의 쿼리를 $XW_Q$로 한꺼번에 구한 뒤 열을 나눕니다. "
-        "$(h-1)d_k+1,\\dots,h\\,d_k$열이 바로 $XW_Q^{(h)}$입니다. 열을 번갈아 나누면 다른 헤드가 됩니다. "
+        "${(h-1)d_k}+1,\\dots,h\\,d_k$열이 바로 $XW_Q^{(h)}$입니다. 열을 번갈아 나누면 다른 헤드가 됩니다. "
         "$(T,H,d_k)$로 모양을 바꾸는 것과 $(T,d_k,H)$로 바꾸는 것의 차이입니다.",
     },
     parts=(

@@ -174,10 +174,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Scores $(2,1,0)$, third masked, $c=10$: $0.731055$ against $0.731059$; the "
-        r"bound is $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$.",
-        "ko": r"점수가 $(2,1,0)$이고 셋째 키를 마스크할 때 $c=10$이면 가중치는 $0.731055$와 "
-        r"$0.731059$이며, 한계는 $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$입니다.",
+        "en": r"Scores $(2,1,0)$, third masked, $c=10$: the first weight is $0.731055$ with "
+        r"the additive mask and $0.731059$ with the boolean one; the bound is $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$.",
+        "ko": r"점수가 $(2,1,0)$이고 셋째 키를 마스크할 때 $c=10$이면 첫째 키의 가중치는 덧셈 마스크에서 "
+        r"$0.731055$, 불리언 마스크에서 $0.731059$이며, 차이의 상한은 $e^{-10}\cdot1/(e^2+e)\approx4.5\cdot10^{-6}$입니다.",
     },
     references=("vaswani2017",),
 )

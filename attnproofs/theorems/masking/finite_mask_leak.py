@@ -93,14 +93,13 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "What a finite mask leaks", "ko": "유한한 마스크에서 새는 양"},
     prose={
-        "en": r"With $-c$ in place of minus infinity the masked keys together get at most "
-        r"$n_{\mathrm{masked}}\,e^{M-s_k-c}$, where $M$ bounds the masked scores and $k$ is "
-        r"any kept key. It is never exactly 0 over the reals, and it is large when masked "
+        "en": r"With $-c$ in place of minus infinity $m$ masked keys together get at most "
+        r"$m\,e^{M-s_\kappa-c}$, where $M$ bounds the masked scores and $\kappa$ is any "
+        r"kept key. It is never exactly 0 over the reals, and it is large when masked "
         r"scores lead kept ones by more than $c$: $c$ has to be chosen against the range of "
         r"the scores.",
-        "ko": r"음의 무한대 대신 $-c$를 더하면 마스크된 키들이 받는 가중치는 모두 합해 "
-        r"$n_{\mathrm{masked}}\,e^{M-s_k-c}$ 이하입니다($M$은 마스크된 점수의 상한, $k$는 "
-        r"남은 키). 실수에서는 결코 정확히 0이 아니며, 마스크된 점수가 남은 점수를 $c$보다 "
+        "ko": r"음의 무한대 대신 $-c$를 더하면, 마스크된 키 $m$개가 받는 가중치의 합은 "
+        r"$m\,e^{M-s_\kappa-c}$ 이하입니다($M$은 마스크된 점수의 상한, $\kappa$는 남은 키). 실수에서는 결코 정확히 0이 아니며, 마스크된 점수가 남은 점수를 $c$보다 "
         r"크게 앞서면 오히려 커집니다. 따라서 $c$는 점수의 범위를 보고 정해야 합니다.",
     },
     parts=(Part(statement, proof, instance=masked_below),),
@@ -114,10 +113,10 @@ THEOREM = Theorem(
     ),
     numbers={
         "en": r"100 masked keys, scores within $\pm10$, $c=100$: at most "
-        r"$100\,e^{20-100}\approx1.8\cdot10^{-33}$. With $c=10$ the bound is above 1 and says "
+        r"$100\,e^{20-100}\approx{1.8\cdot10^{-33}}$. With $c=10$ the bound is above 1 and says "
         r"nothing.",
         "ko": r"마스크된 키가 100개이고 점수가 $\pm10$ 안에 있을 때, $c=100$이면 "
-        r"$100\,e^{20-100}\approx1.8\cdot10^{-33}$ 이하입니다. $c=10$이면 이 한계가 1보다 커서 "
+        r"$100\,e^{20-100}\approx{1.8\cdot10^{-33}}$ 이하입니다. $c=10$이면 이 한계가 1보다 커서 "
         r"아무것도 보장하지 못합니다.",
     },
     references=("vaswani2017",),

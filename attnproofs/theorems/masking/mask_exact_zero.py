@@ -122,13 +122,14 @@ THEOREM = Theorem(
         "en": r"Setting a masked score to minus infinity before softmax gives the weight 0 "
         r"exactly, because the exponential of minus infinity is 0 and some kept key keeps the "
         r"denominator positive. The second and third parts are the bridge from finite masks: "
-        r"with $-c$ in place of minus infinity the weight is at most $e^{s_j-s_k}e^{-c}$ for a "
-        r"kept key $k$, so it is below any $\varepsilon$ as soon as $c$ is large.",
+        r"with $-c$ in place of minus infinity the weight is at most "
+        r"$e^{s_j-s_\kappa}e^{-c}$ for a kept key $\kappa$, so it is below any "
+        r"$\varepsilon>0$ as soon as $c$ is large enough.",
         "ko": r"소프트맥스 앞에서 마스크된 점수를 음의 무한대로 두면 가중치는 정확히 0이 "
-        r"됩니다. 음의 무한대의 지수가 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 "
+        r"됩니다. 음의 무한대에서 지수함수의 값이 0이고, 남은 키가 있어 분모가 양수이기 때문입니다. 둘째와 "
         r"셋째 명제는 유한한 마스크와 이 결과를 이어 줍니다. 음의 무한대 대신 $-c$를 쓰면 "
-        r"가중치는 남은 키 $k$에 대해 $e^{s_j-s_k}e^{-c}$ 이하이므로, $c$가 크면 어떤 "
-        r"$\varepsilon$보다도 작아집니다.",
+        r"가중치는 남은 키 $\kappa$에 대해 $e^{s_j-s_\kappa}e^{-c}$ 이하이므로, $c$가 충분히 크면 "
+        r"어떤 양수 $\varepsilon$보다도 작아집니다.",
     },
     parts=(
         Part(statement, proof, instance=one_kept),

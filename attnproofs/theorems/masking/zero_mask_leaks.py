@@ -94,13 +94,13 @@ THEOREM = Theorem(
     chapter="masking",
     title={"en": "A zero score is not a mask", "ko": "점수 0은 마스크가 아니다"},
     prose={
-        "en": r"Multiplying scores by a 0/1 mask sets masked scores to 0, and $e^0=1$: each "
-        r"masked key then keeps the weight "
-        r"$1/(\sum_{\mathrm{kept}}e^{s}+n_{\mathrm{masked}})$. It is positive, and it grows "
+        "en": r"Multiplying scores by a 0/1 mask sets masked scores to 0, and $e^0=1$: each of "
+        r"$m$ masked keys then keeps the weight "
+        r"$1/(\sum_l[\mathrm{keep}(l)]e^{s_l}+m)$. It is positive, and it grows "
         r"when the kept scores are small or negative.",
         "ko": r"점수에 0과 1의 마스크를 곱하면 마스크된 점수가 0이 되고 $e^0=1$입니다. "
-        r"그러면 마스크된 키마다 $1/(\sum_{\mathrm{kept}}e^{s}+n_{\mathrm{masked}})$의 "
-        r"가중치가 남습니다. 이 값은 양수이며, 남은 점수가 작거나 음수이면 더 커집니다.",
+        r"그러면 마스크된 키가 $m$개일 때 그 키마다 "
+        r"$1/(\sum_l[\mathrm{keep}(l)]e^{s_l}+m)$의 가중치가 남습니다. 이 값은 양수이며, 남은 점수가 작거나 음수이면 더 커집니다.",
     },
     parts=(
         Part(statement, proof),
@@ -120,10 +120,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"Kept scores $(-3,-2)$, one masked key set to 0: its weight is "
-        r"$1/(e^{-3}+e^{-2}+1)\approx0.844$.",
-        "ko": r"남은 점수가 $(-3,-2)$이고 마스크된 키 하나를 0으로 두면, 그 가중치는 "
-        r"$1/(e^{-3}+e^{-2}+1)\approx0.844$입니다.",
+        "en": r"Kept scores $(-3,-2)$, the score of one masked key set to 0: its weight is "
+        r"${1/(e^{-3}+e^{-2}+1)}\approx0.844$.",
+        "ko": r"남은 점수가 $(-3,-2)$이고 마스크된 키 하나의 점수를 0으로 두면, 그 가중치는 "
+        r"${1/(e^{-3}+e^{-2}+1)}\approx0.844$입니다.",
     },
     references=("vaswani2017",),
 )

@@ -164,7 +164,7 @@ THEOREM = Theorem(
             masked,
             masked_proof,
             name="masked",
-            title={"en": "With a hard mask", "ko": "완전 마스크를 쓸 때"},
+            title={"en": "With a hard mask", "ko": "불리언 마스크를 쓸 때"},
         ),
     ),
     false_neighbours=(
@@ -180,7 +180,7 @@ THEOREM = Theorem(
         r"convention they would be $\tfrac12,\tfrac12$.",
         "ko": r"$QK^\top=0$, $M=\begin{pmatrix}0&\ln3\\0&0\end{pmatrix}$이면 쿼리 1의 가중치는 두 "
         r"표기에서 모두 $\tfrac14,\tfrac34$입니다. 열 표기에서 $M^\top$ 대신 $M$을 쓰면 "
-        r"$\tfrac12,\tfrac12$가 됩니다.",
+        r"$\tfrac12,\tfrac12$이 됩니다.",
     },
     references=("vaswani2017", "sanderson2024"),
 )

@@ -40,8 +40,8 @@ THEOREM = Theorem(
         "the score matrix is $K_c^\\top Q_c$. It is the transpose of $QK^\\top$: the same numbers, "
         "with keys along the rows and queries along the columns.",
         "ko": "토큰을 열로 두면, 곧 $X_c=X^\\top$, $Q_c=W_Q^\\top X_c$, $K_c=W_K^\\top X_c$로 두면, "
-        "점수 행렬은 $K_c^\\top Q_c$입니다. 이것은 $QK^\\top$의 전치입니다. 같은 수가 키는 행을, "
-        "쿼리는 열을 따라 놓일 뿐입니다.",
+        "점수 행렬은 $K_c^\\top Q_c$입니다. 이것은 $QK^\\top$의 전치입니다. 같은 수들이 놓이되, 키가 "
+        "행 번호가 되고 쿼리가 열 번호가 됩니다.",
     },
     parts=(Part(statement, proof),),
     false_neighbours=(

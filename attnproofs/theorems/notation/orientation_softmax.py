@@ -63,7 +63,7 @@ THEOREM = Theorem(
         r"$\tfrac14,\tfrac34$; normalising over the queries instead gives $\tfrac12,\tfrac34$, "
         r"which do not sum to one.",
         "ko": r"점수가 $\begin{pmatrix}0&\ln 3\\0&0\end{pmatrix}$이면 첫 행의 가중치는 "
-        r"$\tfrac14,\tfrac34$입니다. 쿼리에 대하여 정규화하면 $\tfrac12,\tfrac34$가 되어 합이 1이 "
+        r"$\tfrac14,\tfrac34$입니다. 쿼리에 대하여 정규화하면 $\tfrac12,\tfrac34$이 되어 합이 1이 "
         r"아닙니다.",
     },
     references=("vaswani2017", "sanderson2024"),

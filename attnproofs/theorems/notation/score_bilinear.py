@@ -37,7 +37,7 @@ THEOREM = Theorem(
         "en": "Queries and keys enter the scores only through the one matrix $W_QW_K^\\top$: a "
         "bilinear form on pairs of tokens. It is stated for two sequences $X$ and $Y$, so that "
         "cross-attention is the same theorem; self-attention is $Y=X$.",
-        "ko": "쿼리와 키는 하나의 행렬 $W_QW_K^\\top$을 통해서만 점수에 들어갑니다. 이 행렬은 토큰 쌍 "
+        "ko": "쿼리와 키는 하나의 행렬 $W_QW_K^\\top$를 통해서만 점수에 들어갑니다. 이 행렬은 토큰 쌍 "
         "위의 쌍선형 형식입니다. 두 수열 $X$, $Y$에 대하여 서술하였으므로 교차 어텐션도 같은 정리이고, "
         "$Y=X$이면 셀프 어텐션입니다.",
     },

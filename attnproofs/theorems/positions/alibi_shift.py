@@ -102,7 +102,7 @@ THEOREM = Theorem(
     numbers={
         "en": r"$a=\frac12$, row $i=3$: biases $(-1,-\frac12,0)$ and $(\frac12,1,\frac32)$ "
         r"differ by $\frac32$ throughout.",
-        "ko": r"$a=\frac12$, $i=3$이면 편향 $(-1,-\frac12,0)$과 $(\frac12,1,\frac32)$는 모두 "
+        "ko": r"$a=\frac12$, $i=3$이면 편향 $(-1,-\frac12,0)$과 $(\frac12,1,\frac32)$은 모두 "
         r"$\frac32$만큼 다릅니다.",
     },
     references=("press2021",),

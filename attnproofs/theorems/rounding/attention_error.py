@@ -305,13 +305,13 @@ THEOREM = Theorem(
         r"form is what its declared precision model says.",
         "ko": r"출력에 이르는 오차는 두 가지입니다. 점수와 이동, 지수의 오차는 가중치의 로그를 "
         r"$\lambda$만큼 바꾸는 것과 같으며, $|\lambda|\le h$이면 밸류가 $L$과 $M$ 사이일 때 "
-        r"키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 모든 "
+        r"출력은 키의 개수와 관계없이 $(M-L)\tanh(h/2)$보다 많이 움직이지 않습니다. 그 뒤의 모든 "
         r"오차(가중치의 반올림, 두 합, 나눗셈, 마지막 변환)는 $|g|\le C$인 $g$에 대하여 각 키의 "
         r"기여에 $1+g$를 곱하는 것과 같고, 그 영향은 $C\max|v|$를 넘지 않습니다. 명제 「몫의 "
         r"인수」는 분자의 인수 $1+a$와 분모의 인수 $1+x$에서 $C$를 구합니다. 곧 "
         r"$|(1+a)/(1+x)-1|\le(A+\varepsilon)/(1-\varepsilon)$입니다. 이 둘의 합이 감사에서 "
         r"허용하는 오차입니다. 오버플로와 언더플로는 다루지 않으며, 프로그램이 이 꼴이라는 것은 "
-        r"선언한 정밀도 모형이 말하는 바입니다.",
+        r"그 프로그램이 선언한 정밀도 모형에서 전제합니다.",
     },
     parts=(
         Part(statement, proof, instance=some_errors),
@@ -319,14 +319,14 @@ THEOREM = Theorem(
             upper,
             proof_upper,
             name="upper",
-            title={"en": "From above", "ko": "위쪽 한계"},
+            title={"en": "From above", "ko": "상한"},
             instance=some_errors,
         ),
         Part(
             lower,
             proof_lower,
             name="lower",
-            title={"en": "From below", "ko": "아래쪽 한계"},
+            title={"en": "From below", "ko": "하한"},
             instance=some_errors,
         ),
         Part(
@@ -347,14 +347,14 @@ THEOREM = Theorem(
             quotient_upper,
             proof_quotient_upper,
             name="quotient_upper",
-            title={"en": "The factor from above", "ko": "인수의 위쪽 한계"},
+            title={"en": "The factor from above", "ko": "인수의 상한"},
             instance=small_quotient,
         ),
         Part(
             quotient_lower,
             proof_quotient_lower,
             name="quotient_lower",
-            title={"en": "The factor from below", "ko": "인수의 아래쪽 한계"},
+            title={"en": "The factor from below", "ko": "인수의 하한"},
             instance=small_quotient,
         ),
     ),

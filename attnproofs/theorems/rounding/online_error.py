@@ -230,7 +230,7 @@ THEOREM = Theorem(
             lower,
             Induction("ρ", base_lower, step_lower),
             name="lower",
-            title={"en": "From below", "ko": "아래쪽 한계"},
+            title={"en": "From below", "ko": "하한"},
             instance=down,
         ),
         Part(

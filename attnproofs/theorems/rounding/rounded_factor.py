@@ -134,7 +134,7 @@ THEOREM = Theorem(
         r"$|\delta|\le u\le1$, the product of the factors lies between $2-(1+u)^E$ and "
         r"$(1+u)^E$.",
         "ko": r"$E$번의 반올림이 저마다 수를 $1+\delta$배($|\delta|\le u\le1$)로 바꾸면, "
-        r"인수들의 곱은 $2-(1+u)^E$와 $(1+u)^E$ 사이에 있습니다.",
+        r"인수들의 곱은 $2-(1+u)^E$과 $(1+u)^E$ 사이에 있습니다.",
     },
     parts=(
         Part(statement, Induction("E", base, step), instance=small_errors),
@@ -149,7 +149,7 @@ THEOREM = Theorem(
             lower,
             Induction("E", base_lower, step_lower),
             name="lower",
-            title={"en": "From below", "ko": "아래쪽 한계"},
+            title={"en": "From below", "ko": "하한"},
             instance=small_errors,
         ),
     ),

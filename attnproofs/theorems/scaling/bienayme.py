@@ -84,10 +84,10 @@ THEOREM = Theorem(
     chapter="scaling",
     title={"en": "Bienaymé's identity", "ko": "비에네메의 등식"},
     prose={
-        "en": "Variances of pairwise uncorrelated variables add up. This is why a dot product of "
-        "$d_k$ independent products has variance proportional to $d_k$; without the hypothesis the "
-        "covariances stay.",
-        "ko": "서로 상관이 없는 확률변수들의 분산은 더해집니다. 독립인 곱 $d_k$개를 더한 내적의 분산이 "
+        "en": "Variances of pairwise uncorrelated variables add up. This is why a dot product, the "
+        "sum of $d_k$ uncorrelated products, has variance proportional to $d_k$; without the "
+        "hypothesis the covariances stay.",
+        "ko": "서로 상관이 없는 확률변수들의 분산은 더해집니다. 서로 상관이 없는 곱 $d_k$개를 더한 내적의 분산이 "
         "$d_k$에 비례하는 까닭이 여기에 있습니다. 가정이 없으면 공분산이 남습니다.",
     },
     parts=(Part(statement, proof),),

@@ -79,7 +79,7 @@ THEOREM = Theorem(
         "assumption under which scores have variance $d_k$. The number that counts is how many "
         "terms are added, $d_{\\mathrm{model}}$, not the width $d_k$ of the head.",
         "ko": "$X$의 성분의 이차 적률이 1이고 $W_Q$의 성분이 독립이며 평균이 0, 분산이 "
-        "$1/d_{\\mathrm{model}}$이면($g/\\sqrt{d_{\\mathrm{model}}}$로 쓴 것) $XW_Q$의 성분은 "
+        "$1/d_{\\mathrm{model}}$이면(아래 식에서는 $g/\\sqrt{d_{\\mathrm{model}}}$로 씁니다) $XW_Q$의 성분은 "
         "모두 분산이 1입니다. 점수의 분산이 $d_k$라고 할 때의 가정이 이것입니다. 중요한 수는 "
         "더하는 항의 개수 $d_{\\mathrm{model}}$이지 헤드의 너비 $d_k$가 아닙니다.",
     },

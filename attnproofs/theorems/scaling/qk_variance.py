@@ -92,7 +92,7 @@ THEOREM = Theorem(
     parts=(Part(statement, proof),),
     false_neighbours=(
         FalseNeighbour(
-            {"en": "The variance is $d_k^2$", "ko": "분산이 $d_k^2$라는 주장"},
+            {"en": "The variance is $d_k^2$", "ko": "분산이 $d_k^2$이라는 주장"},
             squared,
             wrong_end,
             because="not equal",

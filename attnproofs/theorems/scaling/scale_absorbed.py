@@ -80,7 +80,7 @@ THEOREM = Theorem(
         "fixes the size of the scores at initialisation. Implementations that scale queries "
         "beforehand are exact in real arithmetic and differ in rounding only.",
         "ko": "점수를 $\\sqrt{d_k}$로 나누는 것은 $W_Q$를 그 값으로 나누거나 두 사영을 "
-        "$d_k^{1/4}$로 나누는 것과 같습니다. 표현할 수 있는 함수는 달라지지 않으며, 이 인수는 "
+        "$d_k^{1/4}$으로 나누는 것과 같습니다. 표현할 수 있는 함수는 달라지지 않으며, 이 인수는 "
         "초기화 때 점수의 크기를 맞추는 역할을 합니다. 쿼리를 미리 나누는 구현도 실수 "
         "계산으로는 정확히 같고 반올림만 다릅니다.",
     },

@@ -181,10 +181,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$\mathrm{softmax}(2,1,0)$: $H\approx2.40761-(2\cdot0.66524+0.24473)=0.83240$, "
-        r"below $\ln 3\approx1.099$.",
+        "en": r"$\mathrm{softmax}(2,1,0)$: the entropy is about "
+        r"$2.40761-(2\cdot0.66524+0.24473)=0.83240$, below $\ln 3\approx1.099$.",
         "ko": r"$\mathrm{softmax}(2,1,0)$이면 "
-        r"$H\approx2.40761-(2\cdot0.66524+0.24473)=0.83240$으로 $\ln 3\approx1.099$보다 "
+        r"엔트로피는 약 $2.40761-(2\cdot0.66524+0.24473)=0.83240$으로 $\ln 3\approx1.099$보다 "
         r"작습니다.",
     },
     references=("cover2006", "boyd2004"),

@@ -106,7 +106,7 @@ THEOREM = Theorem(
         "en": r"$s=(2,1,0)$, $\beta=1$: variance $0.424$ under $p\approx(0.665,0.245,0.090)$, "
         r"so $dH/d\beta\approx-0.424$.",
         "ko": r"$s=(2,1,0)$, $\beta=1$이면 $p\approx(0.665,0.245,0.090)$에서 분산이 "
-        r"$0.424$이므로 $dH/d\beta\approx-0.424$입니다.",
+        r"$0.424$이므로 엔트로피의 변화율은 약 $-0.424$입니다.",
     },
     references=("guo2017", "cover2006"),
 )

@@ -118,7 +118,7 @@ THEOREM = Theorem(
         "en": "With the largest score subtracted the weights are the same, every exponential is "
         "at most 1, and their sum lies between 1 and $n$: nothing overflows, and the divisor is "
         "never 0. No shift that is chosen without looking at the scores can promise both.",
-        "ko": "가장 큰 점수를 빼도 가중치는 같고, 지수는 모두 1 이하이며, 그 합은 1과 $n$ "
+        "ko": "가장 큰 점수를 빼도 가중치는 같고, 지수함수의 값은 모두 1 이하이며, 그 합은 1과 $n$ "
         "사이에 있습니다. 넘치는 값이 없고 나누는 수가 0이 되지도 않습니다. 점수를 보지 않고 "
         "고른 이동값은 이 둘을 함께 보장하지 못합니다.",
     },

@@ -84,10 +84,10 @@ THEOREM = Theorem(
     numbers={
         "en": r"$p\approx(0.665,0.245,0.090)$: $\partial p_1/\partial "
         r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
-        r"s_2=-0.665\cdot0.245\approx-0.163$.",
+        r"s_2={-0.665\cdot0.245}\approx-0.163$.",
         "ko": r"$p\approx(0.665,0.245,0.090)$이면 $\partial p_1/\partial "
         r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
-        r"s_2=-0.665\cdot0.245\approx-0.163$입니다.",
+        r"s_2={-0.665\cdot0.245}\approx-0.163$입니다.",
     },
     references=("bridle1990", "dao2022"),
 )

@@ -145,7 +145,7 @@ THEOREM = Theorem(
     chapter="softmax",
     title={
         "en": "The Jacobian is bounded and dies at saturation",
-        "ko": "야코비 행렬의 한계와 포화에서의 소멸",
+        "ko": "야코비 행렬의 상한과 포화에서의 소멸",
     },
     prose={
         "en": "The absolute values in row $i$ of the Jacobian add up to $2p_i(1-p_i)$: at most "
@@ -188,7 +188,7 @@ THEOREM = Theorem(
         FalseNeighbour(
             title={
                 "en": "At most one quarter (the bound of a single entry)",
-                "ko": "성분 하나의 한계인 1/4 이하라는 주장",
+                "ko": "성분 하나의 상한인 1/4 이하라는 주장",
             },
             statement=quarter,
             attempt=attempt,

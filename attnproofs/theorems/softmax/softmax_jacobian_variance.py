@@ -102,10 +102,10 @@ THEOREM = Theorem(
     chapter="softmax",
     title={"en": "The Jacobian is a covariance", "ko": "야코비 행렬은 공분산이다"},
     prose={
-        "en": r"For any direction $u$, $u^\top Ju$ is the variance of $u$ under the weights. "
+        "en": r"Let $J$ be the Jacobian. For any direction $u$, $u^\top Ju$ is the variance of $u$ under the weights. "
         r"So the Jacobian is symmetric positive semidefinite, and it is flat in exactly those "
         r"directions in which $u$ is constant where weight lies.",
-        "ko": r"어떤 방향 $u$에 대해서도 $u^\top Ju$는 가중치를 확률로 본 $u$의 분산입니다. "
+        "ko": r"야코비 행렬을 $J$라 하면, 어떤 방향 $u$에 대해서도 $u^\top Ju$는 가중치를 확률로 본 $u$의 분산입니다. "
         r"따라서 야코비 행렬은 양의 준정부호이며, 가중치가 있는 곳에서 $u$가 상수인 방향으로만 "
         r"평평합니다.",
     },

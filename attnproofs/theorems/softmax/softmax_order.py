@@ -53,7 +53,7 @@ THEOREM = Theorem(
     prose={
         "en": "If key $i$ scores no more than key $j$, it gets no more weight. Softmax turns "
         "scores into a distribution without changing their ranking.",
-        "ko": "키 $i$의 점수가 키 $j$의 점수 이하이면 가중치도 이하입니다. 소프트맥스는 "
+        "ko": "키 $i$의 점수가 키 $j$의 점수 이하이면 키 $i$의 가중치도 키 $j$의 가중치 이하입니다. 소프트맥스는 "
         "순위를 바꾸지 않고 점수를 분포로 바꿉니다.",
     },
     parts=(Part(statement, proof),),

@@ -20,10 +20,10 @@ THEOREM = Theorem(
     chapter="sums",
     title={"en": "An indicator is at most 1", "ko": "지시함수는 1 이하"},
     prose={
-        "en": "An indicator is 0 or 1, so it is at most 1; one minus it is the indicator of the "
-        "negation.",
+        "en": "An indicator is 0 or 1, so it is at most 1: what is missing to 1 is the indicator of "
+        "the negation, which is not negative.",
         "ko": "지시함수의 값은 0 또는 1이므로 1을 넘지 않습니다. 1에서 모자라는 만큼은 부정 "
-        "조건의 지시함수입니다.",
+        "조건의 지시함수이며, 이 값은 음수가 아닙니다.",
     },
     parts=(Part(statement, proof),),
     lemma=True,

@@ -38,7 +38,7 @@ THEOREM = Theorem(
     title={"en": "Powers of nonnegative numbers", "ko": "음이 아닌 수의 거듭제곱"},
     prose={
         "en": "A power with a natural exponent of a number that is not negative is not negative.",
-        "ko": "음이 아닌 수를 자연수만큼 거듭제곱한 값은 음이 아닙니다.",
+        "ko": "음이 아닌 수를 음이 아닌 정수 번 거듭제곱한 값은 음수가 아닙니다.",
     },
     parts=(Part(statement, Induction("k", base, step)),),
     lemma=True,

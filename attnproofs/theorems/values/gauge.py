@@ -113,7 +113,7 @@ THEOREM = Theorem(
         r"invertible $G$ and keys by $G^{-\top}$ leaves all scores as they are; multiplying "
         r"values by $G$ and $W_O$ by $G^{-1}$ leaves all updates as they are. Single "
         r"coordinates of queries, keys and values therefore have no meaning of their own.",
-        "ko": "중요한 것은 곱 $W_QW_K^\\top$과 $W_VW_O$뿐입니다. 쿼리에 가역행렬 $G$를, 키에 "
+        "ko": "중요한 것은 곱 $W_QW_K^\\top$와 $W_VW_O$뿐입니다. 쿼리에 가역행렬 $G$를, 키에 "
         "$G^{-\\top}$를 곱해도 점수는 모두 그대로이고, 밸류에 $G$를, $W_O$에 $G^{-1}$를 "
         "곱해도 갱신은 모두 그대로입니다. 따라서 쿼리, 키, 밸류의 좌표 하나하나에는 따로 뜻이 "
         "없습니다.",

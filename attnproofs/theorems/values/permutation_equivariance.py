@@ -132,7 +132,7 @@ THEOREM = Theorem(
         "nothing at all. Attention treats its input as a multiset, which is why positions have "
         "to be added. A causal mask breaks this symmetry.",
         "ko": "마스크와 위치 정보가 없으면 토큰을 다른 순서로 늘어놓아도 출력이 그 순서로 나올 "
-        "뿐이며, 키와 밸류를 함께 섞으면 아무것도 변하지 않습니다. 어텐션은 입력을 다중집합으로 "
+        "뿐이며, 키와 밸류를 함께 섞어도 아무것도 변하지 않습니다. 어텐션은 입력을 다중집합으로 "
         "다루므로 위치 정보를 따로 더해야 합니다. 인과 마스크는 이 대칭을 깹니다.",
     },
     parts=(
@@ -143,7 +143,7 @@ THEOREM = Theorem(
             name="keys",
             title={
                 "en": "Permuting keys together with values changes nothing",
-                "ko": "키와 밸류를 함께 섞으면 아무것도 변하지 않는다",
+                "ko": "키와 밸류를 함께 섞어도 아무것도 변하지 않는다",
             },
             instance=permutation,
         ),

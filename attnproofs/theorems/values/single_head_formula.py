@@ -103,8 +103,8 @@ THEOREM = Theorem(
         "stage, gives the formula $X+\\mathrm{softmax}(QK^\\top/\\sqrt{d_k}+M)\\,VW_O$ with every sum "
         "written out. There is no calculation in it; what it guards against is a stage done twice, "
         "such as scaling inside a projection and again in the scores.",
-        "ko": r"사영, 점수, 마스크, 정규화, 가중합, 다시 사영을 차례로 하면 "
-        r"$X+\mathrm{softmax}(QK^\top/\sqrt{d_k}+M)\,VW_O$를 모든 합까지 풀어 쓴 식이 됩니다. "
+        "ko": r"사영, 점수, 마스크, 정규화, 가중합, 다시 사영을 차례로 하면 모든 합까지 풀어 쓴 식 "
+        r"$X+\mathrm{softmax}(QK^\top/\sqrt{d_k}+M)\,VW_O$를 얻습니다. "
         r"따로 할 계산은 없습니다. 다만 사영에서 이미 스케일한 것을 점수에서 또 스케일하는 "
         r"것처럼 같은 단계를 두 번 하는 잘못을 막아 줍니다.",
     },

@@ -33,13 +33,13 @@ CAPTIONS: dict[str, dict[str, dict[str, str]]] = {
                 "A softmax over 100 keys as the scores grow. Left: mean entropy, predicted "
                 "(lines) and measured (points); a star marks the factor $1/\\sqrt{d_k}$. Right: "
                 "mean largest weight, and the bound from the gap $\\Delta$ between the two "
-                "largest scores."
+                "largest scores, or $1/n$ where that is more."
             ),
             "ko": (
                 "점수가 커질 때 100개의 키에 대한 소프트맥스가 어떻게 변하는지 보여 줍니다. "
                 "왼쪽은 평균 엔트로피의 예측값(선)과 측정값(점)이고, 별표는 배율 "
                 "$1/\\sqrt{d_k}$의 자리입니다. 오른쪽은 가장 큰 가중치의 평균과, 가장 큰 두 "
-                "점수의 차 $\\Delta$에서 얻는 하한입니다."
+                "점수의 차 $\\Delta$에서 얻는 하한입니다(하한이 $1/n$보다 작으면 $1/n$)."
             ),
         },
         "alt": {
@@ -181,7 +181,7 @@ CAPTIONS: dict[str, dict[str, dict[str, str]]] = {
             ),
             "ko": (
                 "네 타일에 걸친 온라인 소프트맥스입니다. 지금까지의 최댓값 $m_k$가 커지면 "
-                "그때까지의 합에 $e^{m_{k-1}-m_k}$를 곱합니다. 마지막 합이 전체 합입니다."
+                "그때까지의 합에 $e^{m_{k-1}-m_k}$을 곱합니다. 마지막 합이 전체 합입니다."
             ),
         },
         "alt": {

@@ -146,7 +146,7 @@ def draw_saturation(data: SaturationData) -> Any:
     right.set_ylim(0, 1)
     right.set_ylabel("mean largest weight")
     right.plot([], [], "-", color=style.MUTED, label="measured")
-    right.plot([], [], ":", color=style.MUTED, label=r"bound $1-(n-1)e^{-\beta\Delta}$")
+    right.plot([], [], ":", color=style.MUTED, label=r"bound $\max(1/n,\,1-(n-1)e^{-\beta\Delta})$")
     right.legend(loc="upper left")
     for axes in (left, right):
         axes.set_xscale("log", base=2)
