@@ -747,13 +747,17 @@ def _conduct(session: Session) -> Iterable[Finding]:
     for name, sentence, kind, broken, message in watched:
         if not session.settings.chosen(name):
             continue
+        reason = ""
+        if broken:
+            reason = session.settings.known.reason(session.target.name, session.level, name)
         yield Finding(
             property=name,
             level=session.level,
             variant="",
             theorem="single_head_formula",
             sentence=sentence,
-            status=VIOLATED if broken else HELD,
+            status=(KNOWN if reason else VIOLATED) if broken else HELD,
+            reason=reason,
             cases={session.dtypes[0]: session.process.calls} if session.dtypes else {},
             dtype=session.dtypes[0] if broken and session.dtypes else "",
             violation=Violation(kind, message) if broken else None,

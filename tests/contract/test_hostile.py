@@ -106,3 +106,12 @@ def test_the_correct_one_holds():
     report = run("right")
     assert report.verdict == "held"
     assert {f.property for f in report.held} >= set(FEW)
+
+
+def test_what_is_known_of_its_conduct_is_no_violation(tmp_path):
+    known = tmp_path / "known.toml"
+    known.write_text('[[difference]]\nproperty = "prints_little"\nreason = "a debug build"\n')
+    report = run("prints", known=known)
+    (finding,) = [f for f in report.findings if f.property == "prints_little"]
+    assert (finding.status, finding.reason) == ("known difference", "a debug build")
+    assert report.exit_status == 0

@@ -14,14 +14,15 @@ from attnproofs.adapters.base import Adapter
 
 
 def compiled(*static):
-    """Jit a function, but run float16 eagerly: inside jit XLA refuses it on CPU."""
+    """Jit a function, but run half formats eagerly: inside jit XLA refuses some on CPU."""
 
     def decorate(function):
         jitted = jax.jit(function, static_argnames=static)
 
         @functools.wraps(function)
         def run(query, *args, **options):
-            return (function if query.dtype == jnp.float16 else jitted)(query, *args, **options)
+            half = query.dtype in (jnp.float16, jnp.bfloat16)
+            return (function if half else jitted)(query, *args, **options)
 
         return run
 
