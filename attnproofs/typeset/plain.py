@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import textwrap
 
 from attnproofs.typeset.names import GREEK
 from attnproofs.typeset.page import Assumption, Page, PartPage
 from attnproofs.typeset.reasons import reason
 from attnproofs.typeset.words import choose, word
 
-WIDTH = 88
+WIDTH = 80  # columns, those of the narrowest terminal that is common
 
 
 def text_page(page: Page, language: str = "en") -> str:
@@ -23,12 +22,14 @@ def text_page(page: Page, language: str = "en") -> str:
         lines += [*_wrapped(choose(page.prose, language)), ""]
     for part in page.parts:
         lines += _part(part, language)
-    rests = [f"{word('lemmas', language)}: {', '.join(page.uses)}"] if page.uses else []
-    rests.append(f"{word('axioms', language)}: {', '.join(page.axioms) or '-'}")
-    lines += [word("rests_on", language), *(f"  {row}" for row in rests), ""]
+    lines.append(word("rests_on", language))
+    if page.uses:
+        lines += _wrapped(f"{word('lemmas', language)}: {', '.join(page.uses)}", "  ")
+    lines += [*_wrapped(f"{word('axioms', language)}: {', '.join(page.axioms) or '-'}", "  "), ""]
     for false in page.false:
-        lines.append(f"{word('false', language)}: {plain_prose(choose(false.title, language))}")
-        lines.append(f"  {false.claim.to('text')}")
+        title = plain_prose(choose(false.title, language))
+        lines += _broken(f"{word('false', language)}: {title}", "", "  ")
+        lines += _broken(false.claim.to("text"), "  ", "    ")
         for heading, rows in (("without", false.without), ("changed", false.changed)):
             shown = [
                 _formulas(row)
@@ -70,27 +71,25 @@ def _part(part: PartPage, language: str) -> list[str]:
         for row in part.assumptions:
             lines += _wrapped(_row(row, language), "  ")
         lines.append("")
-    lines += [word("statement", language), f"  {part.claim.to('text')}", ""]
+    lines += [word("statement", language), *_broken(part.claim.to("text"), "  ", "    "), ""]
     for derivation in part.derivations:
         heading = word("proof", language)
         if derivation.title:
             heading += f", {word('ind_' + derivation.title, language)}"
-        lines.append(heading)
+        lines += _broken(heading, "", "  ")
         for step in derivation.steps:
             formula = step.formula.to("text")
             if step.number is None:
-                lines.append(f"       {formula}")
+                lines += _broken(formula, "       ", "         ")
                 continue
             reasons = ", ".join(reason(*r, language).label for r in step.reasons)
             sign = {"<=": "≤"}.get(step.relation, step.relation)
-            line = f"  ({step.number})  {sign} {formula}"
-            gap = WIDTH - _width(line) - _width(reasons)
-            if not reasons:
-                lines.append(line)
-            elif gap >= 2:
-                lines.append(line + " " * gap + reasons)
-            else:
-                lines += [line, " " * (WIDTH - _width(reasons)) + reasons]
+            lines += _broken(formula, f"  ({step.number})  {sign} ", "         ")
+            gap = WIDTH - _width(lines[-1]) - _width(reasons)
+            if reasons and gap >= 2:
+                lines[-1] += " " * gap + reasons
+            elif reasons:
+                lines.append(" " * (WIDTH - _width(reasons)) + reasons)
         lines.append("")
     if not part.derivations:
         lines += [word("proof", language), *_wrapped(word("shape_proof", language), "  "), ""]
@@ -179,10 +178,16 @@ def plain_prose(text: str) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        plain_prose(text),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + ("  " if indent else ""),
-        break_on_hyphens=False,
-    )
+    return _broken(plain_prose(text), indent, indent + ("  " if indent else ""))
+
+
+def _broken(text: str, first: str, more: str) -> list[str]:
+    """Break between words, but not inside indices; lines begin with `first`, then with `more`."""
+    kept = re.sub(r"[\[{][^][{}]*[]}]", lambda m: m[0].replace(" ", "\0"), text)
+    lines = [first]
+    for number, piece in enumerate(kept.split(" ")):
+        if number and _width(lines[-1]) + 1 + _width(piece) > WIDTH:
+            lines.append(more + piece)
+        else:
+            lines[-1] += " " * (number > 0) + piece
+    return [line.replace("\0", " ") for line in lines]

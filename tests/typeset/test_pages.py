@@ -17,7 +17,7 @@ from attnproofs.typeset import records, render
 from attnproofs.typeset.graph import dependency_graph, dot, layers, svg
 from attnproofs.typeset.notation import definitions, shapes, symbols
 from attnproofs.typeset.page import page
-from attnproofs.typeset.plain import text_page
+from attnproofs.typeset.plain import WIDTH, _width, text_page
 from attnproofs.typeset.web import document
 from attnproofs.typeset.words import word
 
@@ -306,3 +306,12 @@ def test_graph_command(tmp_path):
         .invoke(cli, ["graph", "softmax_sum"], standalone_mode=False)
         .output.startswith("digraph")
     )
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_page_of_text_fits_on_a_terminal_of_80_columns(language):
+    """Every theorem; only what cannot be broken may be wider."""
+    for name in locations():
+        for line in text_page(page(theorem(name)), language).splitlines():
+            in_one_piece = " " not in re.sub(r"[\[{][^][{}]*[]}]", "", line.strip())
+            assert _width(line) <= WIDTH or in_one_piece, (name, line)
