@@ -59,6 +59,16 @@ def _equality_only(step: Step, name: str) -> None:
 # ---------------------------------------------------------------------- algebra
 
 
+def _laws(step: Step) -> tuple[str, ...]:
+    laws = tuple(step.args.get("laws", ()))
+    for law in laws:
+        if law not in LAWS and not law.startswith("unfold:"):
+            raise Refused(f"unknown law: {law}")
+        if law.startswith("unfold:") and law[7:] not in step.ctx.statement.definition:
+            raise Refused(f"{law[7:]} is not a defined symbol")
+    return laws
+
+
 def algebra(step: Step) -> None:
     """``t = u`` by normal form under the laws named in ``args['laws']`` (see `algebra`).
 
@@ -68,12 +78,7 @@ def algebra(step: Step) -> None:
     >>> attempt("ring", mul(x, ("inv", x)), one)
     'the two sides are not equal by ring'
     """
-    laws = tuple(step.args.get("laws", ()))
-    for law in laws:
-        if law not in LAWS and not law.startswith("unfold:"):
-            raise Refused(f"unknown law: {law}")
-        if law.startswith("unfold:") and law[7:] not in step.ctx.statement.definition:
-            raise Refused(f"{law[7:]} is not a defined symbol")
+    laws = _laws(step)
     if step.relation == "<":
         raise Refused("ring proves an equality, not <")
     if not same(step.ctx, step.before, step.after, laws):
@@ -462,7 +467,7 @@ def order(step: Step) -> None:
     difference: Term = step.args.get("difference", minus(step.after, step.before))
     ctx = _citing(step)
     check(ctx, difference)
-    laws = tuple(step.args.get("laws", ()))
+    laws = _laws(step)
     if not same(ctx, minus(step.after, step.before), difference, (*_BASIC, *laws)):
         raise Refused("order: the difference of the two sides is not the given term")
     shown = is_positive if step.relation == "<" else is_nonnegative
@@ -593,7 +598,7 @@ def derivative(step: Step) -> None:
     _equality_only(step, "diff")
     if step.before[0] != "D":
         raise Refused("diff: there is no derivative at the position")
-    laws = tuple(step.args.get("laws", ()))
+    laws = _laws(step)
     result = _derive(step.ctx, step.before[1], step.before[2])
     if not same(step.ctx, result, step.after, (*_BASIC, *laws)):
         raise Refused("diff: the next line is not the derivative")

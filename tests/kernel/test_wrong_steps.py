@@ -126,6 +126,20 @@ def a_law_that_does_not_exist() -> dict[str, Any]:
     return certificate(s, x, x, "ring", {"laws": ["because"]})
 
 
+@refused("unknown law: because")
+def an_inequality_by_a_law_that_does_not_exist() -> dict[str, Any]:
+    s = Scope("case")
+    x = s.scalar("x")
+    return certificate(s, 0, exp(x), "order", {"laws": ["because"]}, relation="<")
+
+
+@refused("unknown law: because")
+def a_derivative_by_a_law_that_does_not_exist() -> dict[str, Any]:
+    s = Scope("case")
+    x = s.scalar("x")
+    return certificate(s, derivative(x, exp(x)), exp(x), "diff", {"laws": ["because"]})
+
+
 @refused("not a defined symbol")
 def unfolding_a_symbol_that_is_not_defined() -> dict[str, Any]:
     s = Scope("case")
