@@ -82,9 +82,10 @@ def _mlx(device: str) -> tuple[Convert, Convert]:
     mx.set_default_device(getattr(mx, device))
 
     def to(array: np.ndarray[Any, Any]) -> Any:
+        array = np.ascontiguousarray(array)  # mlx refuses negative strides
         if array.dtype.name == "bfloat16":
             return mx.array(array.view(np.uint16)).view(mx.bfloat16)
-        return mx.array(np.ascontiguousarray(array))  # mlx refuses negative strides
+        return mx.array(array)
 
     def back(array: Any) -> np.ndarray[Any, Any]:
         if array.dtype == mx.bfloat16:
