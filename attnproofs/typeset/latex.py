@@ -91,8 +91,8 @@ def breakable(formula: str) -> str:
     --------
     >>> print(breakable("[j = 1]"))
     {[{j = 1}]}
-    >>> print(breakable(r"[j = 1]\,\frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyz"))
-    [{j = 1}]\,\penalty600 \frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyz
+    >>> print(breakable(r"[j = 1]\,\frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyzabcdefgh"))
+    [{j = 1}]\,\penalty600 \frac{c\,d}{e} + abcdefghijklmnopqrstuvwxyzabcdefgh
     """
     out: list[str] = []
     starts = [0]  # where the formula and what stands in each open bracket begin
