@@ -22,17 +22,13 @@ from typing import Any
 import mpmath
 
 from attnproofs.errors import AttnproofsError
-from attnproofs.kernel.refused import Refused
 from attnproofs.kernel.statement import Declared, Definition, Hypothesis, Statement
-from attnproofs.kernel.wellformed import check_statement
 
 Number = Any  # Fraction, or an mpmath number once something irrational has come in
 Instance = dict[str, Any]
 
 _TRIES = 600
 _TRIES_WHEN_SMALL = 20
-_MOST_BEYOND = 4  # by how much all dimensions of a small instance exceed their least values
-_DRAWS_A_SIZE = 6
 _MOST_OUTCOMES = 4096
 _DIGITS_DRAWN = 120  # of values that are computed to meet a hypothesis
 
@@ -214,7 +210,7 @@ class Values:
             key = tuple(self.index(i, bound, local) for i in target[2])
             self.instance = {**self.instance, name: {**before, key: _add(before[key], by)}}
         try:
-            return _as_mpf(self.real(t, bound, local))
+            return as_mpf(self.real(t, bound, local))
         finally:
             self.instance = {**self.instance, name: before}
 
@@ -272,20 +268,21 @@ class _Forcing(dict[str, Any]):
         return value.compute() if isinstance(value, _Later) else value
 
 
-def _as_mpf(x: Number) -> Any:
+def as_mpf(x: Number) -> Any:
+    """Return a number as one of mpmath, at the working precision."""
     return mpmath.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x
 
 
 def _add(a: Number, b: Number) -> Number:
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a + b
-    return _as_mpf(a) + _as_mpf(b)
+    return as_mpf(a) + as_mpf(b)
 
 
 def _multiply(a: Number, b: Number) -> Number:
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a * b
-    return _as_mpf(a) * _as_mpf(b)
+    return as_mpf(a) * as_mpf(b)
 
 
 def _function(name: str, x: Number) -> Number:
@@ -293,11 +290,11 @@ def _function(name: str, x: Number) -> Number:
         case "abs":
             return abs(x)
         case "exp":
-            return Fraction(1) if x == 0 else mpmath.exp(_as_mpf(x))
+            return Fraction(1) if x == 0 else mpmath.exp(as_mpf(x))
         case "log":
-            return Fraction(0) if x <= 0 or x == 1 else mpmath.log(_as_mpf(x))
+            return Fraction(0) if x <= 0 or x == 1 else mpmath.log(as_mpf(x))
         case _:
-            return Fraction(0) if x <= 0 else mpmath.sqrt(_as_mpf(x))
+            return Fraction(0) if x <= 0 else mpmath.sqrt(as_mpf(x))
 
 
 # ---------------------------------------------------------------------- instances
@@ -537,7 +534,7 @@ def related(relation: str, lhs: Number, rhs: Number, digits: int) -> bool:
         return bool(
             lhs == rhs if relation == "=" else lhs <= rhs if relation == "<=" else lhs < rhs
         )
-    a, b = _as_mpf(lhs), _as_mpf(rhs)
+    a, b = as_mpf(lhs), as_mpf(rhs)
     slack = mpmath.mpf(10) ** (-digits) * max(1, abs(a), abs(b))
     if relation == "=":
         return bool(abs(a - b) <= slack)
@@ -629,72 +626,6 @@ def _rank(rows: list[list[Number]]) -> Fraction:
             matrix[r] = [x - factor * y for x, y in zip(matrix[r], matrix[rank])]
         rank += 1
     return Fraction(rank)
-
-
-def refute(
-    statement: Statement,
-    *,
-    given: Callable[[random.Random], Instance] | None = None,
-    digits: int = 50,
-    tries: int = 200,
-) -> Sample | None:
-    """Return an instance at which the claim fails, or None. Small instances are tried first.
-
-    Where both sides should be equal they differ visibly, if possible. A claim that is not well
-    formed has no sides to compare: it fails where it asks for an entry that does not exist.
-    """
-    fits = well_formed(statement)
-    fallback: Sample | None = None
-    for candidates in _candidates(statement, given, tries):
-        found = [evaluate(statement, values, digits=digits) for values in candidates]
-        found = [x for x in found if (not x.holds if fits else x.out_of_range)]
-        clear = [x for x in found if not fits or _visible(statement.claim.relation, x)]
-        if clear:
-            return min(clear, key=_entries)
-        fallback = fallback or next(iter(found), None)
-    return fallback
-
-
-def well_formed(statement: Statement) -> bool:
-    """Tell whether the kernel accepts the shapes, ranges and guards of a statement."""
-    try:
-        check_statement(statement)
-    except Refused:
-        return False
-    return True
-
-
-def _entries(found: Sample) -> int:
-    """Count the numbers of an instance."""
-    return sum(len(v) if isinstance(v, dict) else 1 for v in found.instance.values())
-
-
-def _candidates(
-    statement: Statement, given: Callable[[random.Random], Instance] | None, tries: int
-) -> Iterator[list[Instance]]:
-    """Yield groups of instances of one size each, the smallest first, then random ones."""
-    free = sum(d.kind == "dimension" for d in statement.declared)
-    for total in range(_MOST_BEYOND + 1):
-        for beyond in product(range(total + 1), repeat=free):
-            if sum(beyond) != total:
-                continue
-            group = []
-            for k in range(_DRAWS_A_SIZE):
-                try:
-                    group.append(draw(statement, f"small{total}.{k}", given, beyond=beyond))
-                except NoInstance:
-                    break
-            yield group
-    for k in range(tries):
-        yield [draw(statement, f"refute{k}", given)]
-
-
-def _visible(relation: str, found: Sample) -> bool:
-    """Tell whether the sides of a false equality differ in their first digits."""
-    if relation != "=":
-        return True
-    lhs, rhs = _as_mpf(found.lhs), _as_mpf(found.rhs)
-    return bool(abs(lhs - rhs) > max(1, abs(lhs), abs(rhs)) / 10**4)
 
 
 def describe(values: Instance) -> str:

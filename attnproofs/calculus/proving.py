@@ -15,6 +15,7 @@ import mpmath
 
 from attnproofs.calculus import evaluate as ev
 from attnproofs.calculus.proof import SESSION, ProofRefused, with_letters
+from attnproofs.calculus.refute import refute
 from attnproofs.calculus.symbols import Scope
 from attnproofs.calculus.theorem import (
     Built,
@@ -231,7 +232,7 @@ def try_neighbour(theorem: Theorem, neighbour: FalseNeighbour, *, digits: int = 
     statement = scope.claim(neighbour.statement(scope))
     refused = refusal_of(statement, scope, neighbour)
     try:
-        found = ev.refute(statement, given=neighbour.instance, digits=digits)
+        found = refute(statement, given=neighbour.instance, digits=digits)
     except ev.NoInstance:
         found = None
     counterexample = lhs = rhs = ""

@@ -63,23 +63,14 @@ def cli() -> None:
     """
 
 
-def _for_screen(sentence: str) -> str:
-    """Break a sentence between words for a terminal; leave it on one line for a pipe."""
-    if not sys.stderr.isatty():
-        return sentence
-    import shutil
-    import textwrap
-
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
-
-
 def main() -> None:
     """Entry point of the console script: user errors are one sentence, never a traceback."""
     try:
         status = cli.main(standalone_mode=False)
     except AttnproofsError as error:
-        click.echo(_for_screen(f"attnproofs: {error}"), err=True)
+        from attnproofs.cli.tables import print_wrapped
+
+        print_wrapped(f"attnproofs: {error}", err=True)
         sys.exit(error.exit_status)
     except click.exceptions.Abort:
         click.echo("attnproofs: interrupted", err=True)

@@ -13,7 +13,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(names: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     """Print the axioms and lemmas that a theorem rests on; without a name, all axioms."""
-    from attnproofs.cli.tables import print_hanging
+    from attnproofs.cli.tables import print_wrapped
     from attnproofs.kernel.axioms import AXIOMS
     from attnproofs.theorems.catalogue import entries
 
@@ -23,9 +23,9 @@ def command(names: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
             click.echo(json.dumps({"version": 1, "axioms": listed}, indent=2))
             return 0
         for a in AXIOMS.values():
-            print_hanging(f"{a.id}: {a.statement}", "")
-            print_hanging(f"why: {a.reason}", "    ")
-            print_hanging(f"reference: {a.reference}", "    ")
+            print_wrapped(f"{a.id}: {a.statement}", more="    ")
+            print_wrapped(f"why: {a.reason}", "    ", "        ")
+            print_wrapped(f"reference: {a.reference}", "    ", "        ")
         click.echo(f"{len(AXIOMS)} axioms")
         return 0
     found = entries(names)
@@ -34,13 +34,13 @@ def command(names: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
         click.echo(json.dumps({"version": 1, "theorems": rests}, indent=2))
         return 0
     for e in found:
-        print_hanging(f"{e['id']}: {', '.join(e['axioms']) or '(none)'}", "")
+        print_wrapped(f"{e['id']}: {', '.join(e['axioms']) or '(none)'}", more="    ")
         if e["lemmas"]:
-            print_hanging(f"lemmas: {', '.join(e['lemmas'])}", "    ")
+            print_wrapped(f"lemmas: {', '.join(e['lemmas'])}", "    ", "        ")
         if not everything:
             for name in e["axioms"]:
-                print_hanging(f"{name}: {AXIOMS[name].statement}", "    ")
+                print_wrapped(f"{name}: {AXIOMS[name].statement}", "    ", "        ")
     union = sorted({a for e in found for a in e["axioms"]})
     if everything:
-        print_hanging(f"{len(union)} axioms in all: {', '.join(union)}", "")
+        print_wrapped(f"{len(union)} axioms in all: {', '.join(union)}", more="    ")
     return 0

@@ -185,14 +185,19 @@ def _report(result: Grade, json_file: str | None, brief: bool) -> None:
         write_whole(json_file, text)
 
 
-def _print_slipped(console: Console, result: Grade) -> None:
+def _titled(title: str, *, expand: bool = False) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
+
+    return Table(title=title, title_justify="left", expand=expand, box=SIMPLE)
+
+
+def _print_slipped(console: Console, result: Grade) -> None:
     from rich.text import Text
 
     if not result.slipped:
         return
-    table = Table(title="slipped through", title_justify="left", expand=True, box=SIMPLE)
+    table = _titled("slipped through", expand=True)
     width = _first_columns(table, console, result.slipped)
     table.add_column("what it does wrong", ratio=1)
     for outcome in result.slipped:
@@ -222,13 +227,11 @@ def _with_source(sentence: str, sources: tuple[str, ...]) -> str:
 
 
 def _print_caught(console: Console, result: Grade) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
     from rich.text import Text
 
     if not result.caught:
         return
-    table = Table(title="caught", title_justify="left", expand=True, box=SIMPLE)
+    table = _titled("caught", expand=True)
     width = _first_columns(table, console, result.caught)
     table.add_column("what it does wrong", ratio=4)
     table.add_column("caught by", ratio=3, overflow="fold")
@@ -240,12 +243,10 @@ def _print_caught(console: Console, result: Grade) -> None:
 
 
 def _print_summary(console: Console, result: Grade) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
     from rich.text import Text
 
     levels = list(dict.fromkeys(o.mutant.level for o in result.outcomes))
-    table = Table(title="by level", title_justify="left", box=SIMPLE)
+    table = _titled("by level")
     for name in ("level", "caught", "slipped through", "not examined"):
         table.add_column(name, justify="left" if name == "level" else "right")
     for level in levels:
@@ -289,12 +290,10 @@ def _print_gallery(mutants: tuple[Mutant, ...], json_file: str | None) -> None:
 
         write_whole(json_file, text)
         return
-    from rich.box import SIMPLE
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{len(mutants)} mutants", title_justify="left", expand=True, box=SIMPLE)
+    table = _titled(f"{len(mutants)} mutants", expand=True)
     console = Console(highlight=False)
     width = min(max((len(m.id) for m in mutants), default=1), console.width // 3)
     table.add_column("mutant", width=width)

@@ -31,19 +31,29 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(line.rstrip())
 
 
-def print_hanging(line: str, indent: str) -> None:
-    """Print a line, on a terminal broken between words with what follows set further in."""
+def print_wrapped(line: str, first: str = "", more: str = "", *, err: bool = False) -> None:
+    """Print `first` and a line; a terminal gets it broken between words, with `more` before each.
+
+    In a pipe it stays one line.
+    """
     import sys
 
-    if not sys.stdout.isatty():
-        click.echo(indent + line)
+    if not (sys.stderr if err else sys.stdout).isatty():
+        click.echo(first + line, err=err)
         return
     import shutil
     import textwrap
 
     width = shutil.get_terminal_size().columns
-    more = indent + "    "
-    click.echo(textwrap.fill(line, width, initial_indent=indent, subsequent_indent=more))
+    text = textwrap.fill(
+        line,
+        width,
+        initial_indent=first,
+        subsequent_indent=more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    click.echo(text, err=err)
 
 
 def _ruled(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -467,8 +467,8 @@ def opened_names(x: Any) -> set[str]:
     mistaken for the bound index; the arguments of a step may mention those that are open there.
     """
     # most data mention none, and asking the text is much quicker than walking the lists
-    text = repr(x)
-    return _opened_names(x) if "'%" in text or '"%' in text else set()
+    shown = repr(x)
+    return _opened_names(x) if "'%" in shown or '"%' in shown else set()
 
 
 def _opened_names(x: Any) -> set[str]:

@@ -489,7 +489,7 @@ def counterexample(
         return _values(statement, sized, found), (), _misfit(statement, found)
     sides: tuple[Formula, ...] = ()
     if statement.claim.relation != "shape":
-        sides = tuple(_formula(statement, partial(_digits, x)) for x in (found.lhs, found.rhs))
+        sides = tuple(_formula(statement, partial(digits, value=x)) for x in (found.lhs, found.rhs))
     return _values(statement, _needed(statement), found), sides, ()
 
 
@@ -659,6 +659,9 @@ def _repeated_law(law: Any) -> dict[Fraction, Fraction] | None:
     return dict(sorted(first.items()))
 
 
+_SIMPLE = 10_000  # the largest denominator of a fraction that is recognised
+
+
 def digits(p: Printer, value: Any) -> str:
     """Write a number: an integer, a fraction ``1/2``, or eight digits of it."""
     to = p.to
@@ -698,10 +701,3 @@ def _exact(value: Any) -> Fraction | None:
     given = Fraction(*map(int, to_rational(value._mpf_)))
     simple = given.limit_denominator(_SIMPLE)
     return simple if abs(given - simple) <= abs(given) / 10**40 else None
-
-
-_SIMPLE = 10_000  # the largest denominator of a fraction that is recognised
-
-
-def _digits(value: Any, p: Printer) -> str:
-    return digits(p, value)

@@ -112,8 +112,9 @@ def prove(theorem: Theorem) -> Record:
 
 
 def _false(theorem: Theorem, neighbour: Any) -> FalseRecord:
-    from attnproofs.calculus.evaluate import NoInstance, refute
+    from attnproofs.calculus.evaluate import NoInstance
     from attnproofs.calculus.proving import refusal_of
+    from attnproofs.calculus.refute import refute
     from attnproofs.calculus.symbols import Scope
     from attnproofs.typeset.notations import NOTATIONS
     from attnproofs.typeset.page import counterexample

@@ -59,3 +59,24 @@ def test_no_false_alarm(number, name):
     assert not report.could_not_run
     assert [(f.property, f.dtype, f.violation.message) for f in report.violated] == []
     assert report.held
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_softmax_in_the_log_domain_is_allowed_its_rounding(seed):
+    """Seeds at which it was up to 1.26 times beyond the allowance for exp, shift and sums."""
+    _, function = ALL["softmax:by_logarithms"]
+    report = audit(
+        function, level="softmax", mode="thorough", seed=seed, only=["accuracy"],
+        dtypes=["float64"], isolate=False,
+    )  # fmt: skip
+    assert [f.property for f in report.violated] == []
+
+
+def test_that_allowance_is_no_excuse_for_anything_larger():
+    """Weights off by a part in 10^9 are refused, whatever the level of the scores."""
+
+    def softmax(scores, *, axis=-1):
+        return LEVELS["softmax"](scores, axis=axis) * (1 - 1e-9)
+
+    report = audit(softmax, level="softmax", only=["accuracy"], dtypes=["float64"], isolate=False)
+    assert [f.property for f in report.violated] == ["accuracy"]

@@ -194,10 +194,14 @@ def memory_layout(make: Make) -> Iterator[Case]:
 
 
 def _log_domain(row: Any, weights: Any) -> Any:
-    """What more a weight may be off when it is ``exp(score - log-sum-exp)``.
+    """What more a weight may be off when it is ``exp(score - log-sum-exp)``, shape of `weights`.
 
-    A log-sum-exp that takes one score after another rounds a number of the scores' size each time,
-    in float32 at least; its error is common to the row and not divided out again.
+    A log-sum-exp L that takes one score x_k after another, ``L_k = log(exp(L_(k-1)) + exp(x_k))``,
+    is at most max|x| + ln n in size, so each of n steps and the difference x - L round by at most
+    u (max|x| + ln n); what exp and log themselves add is in the allowance for exp and for sums.
+    A step passes an earlier error on by a factor of at most 1 (a weight), so the errors add up;
+    they multiply all weights of the row by at most exp((n + 1) u (max|x| + ln n)), and no sum
+    divides them out again. Such sums are kept in float32 at least: u is 2^-24, in float64 2^-53.
     """
     finite = np.abs(row[np.isfinite(row)]).astype(float)
     size = finite.max(initial=0.0) + np.log(max(len(row), 1))
