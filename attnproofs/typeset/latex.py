@@ -183,6 +183,18 @@ def _sign(c: str) -> str:
     raise InputError(f"no LaTeX is known for {c!r} (U+{ord(c):04X})")
 
 
+def _tied(source: str) -> str:
+    """Keep initials with the name, and the number of an edition with its word, on one line.
+
+    Examples
+    --------
+    >>> _tied("K. Hoffman and R. Kunze, Linear Algebra, 2nd ed., 1971")
+    'K.~Hoffman and R.~Kunze, Linear Algebra, 2nd~ed., 1971'
+    """
+    source = re.sub(r"\b([A-Z]\.) (?=[A-Z])", r"\1~", source)
+    return re.sub(r"(\d(?:st|nd|rd|th)) (?=ed\.)", r"\1~", source)
+
+
 @cache
 def _environment() -> Any:
     import jinja2
@@ -354,7 +366,7 @@ def book(
                 if name in used
             ],
             axioms=[
-                (name, escape(AXIOM_TEXTS[name][language]), escape(a.reference))
+                (name, escape(AXIOM_TEXTS[name][language]), _tied(escape(a.reference)))
                 for name, a in AXIOMS.items()
                 if name in axioms
             ],

@@ -682,7 +682,7 @@ RULE_TEXTS: dict[str, dict[str, str]] = {
     },
     "order": {
         "en": "The difference of both sides is an expression with a known sign.",
-        "ko": "양변의 차가 부호를 아는 식입니다.",
+        "ko": "양변의 차는 부호가 알려진 식입니다.",
     },
     "mono": {
         "en": (

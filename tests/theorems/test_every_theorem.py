@@ -237,8 +237,8 @@ def test_its_values_are_neither_always_zero_nor_equal_by_accident(id: str) -> No
         ]
 
         assert all(s.holds for s in samples), name
-        lefts = {mpmath.nstr(ev._as_mpf(s.lhs), 12) for s in samples}
-        rights = {mpmath.nstr(ev._as_mpf(s.rhs), 12) for s in samples}
+        lefts = {mpmath.nstr(ev.as_mpf(s.lhs), 12) for s in samples}
+        rights = {mpmath.nstr(ev.as_mpf(s.rhs), 12) for s in samples}
         varies = len(lefts) > 1 or len(rights) > 1
         zero = all(s.lhs == 0 and s.rhs == 0 for s in samples)
         assert name in CONSTANT or (varies and not zero), f"{name}: {lefts} {relation} {rights}"

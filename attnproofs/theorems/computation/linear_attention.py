@@ -49,7 +49,7 @@ THEOREM = Theorem(
         "itself.",
         "ko": r"점수가 특징의 곱 $\varphi(q)\cdot\varphi(k)$이면 "
         r"$(\varphi(Q)\varphi(K)^\top)V=\varphi(Q)(\varphi(K)^\top V)$이므로 $T\times T$ 행렬이 "
-        r"필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수함수는 유한개의 특징으로 만든 "
+        r"필요 없고 비용은 $T$에 비례합니다. 소프트맥스의 지수함수는 유한 개의 특징으로 만든 "
         r"이런 곱이 아니므로 소프트맥스 자체로는 이렇게 할 수 없습니다.",
     },
     parts=(Part(statement, proof),),

@@ -134,9 +134,9 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"32 heads, $d_k=128$: $2\cdot128=256$ cached numbers per token instead of "
+        "en": r"32 heads, $d_k=d_v=128$: $2\cdot128=256$ cached numbers per token instead of "
         r"$32\cdot256=8192$.",
-        "ko": r"헤드가 32개이고 $d_k=128$이면 토큰마다 캐시하는 수가 $32\cdot256=8192$개에서 "
+        "ko": r"헤드가 32개이고 $d_k=d_v=128$이면 토큰마다 캐시하는 수가 $32\cdot256=8192$개에서 "
         r"$2\cdot128=256$개로 줄어듭니다.",
     },
     references=("shazeer2019", "ainslie2023"),

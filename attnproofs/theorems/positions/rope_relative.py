@@ -160,7 +160,7 @@ THEOREM = Theorem(
         "angle, and of a key at position $n$ by $n$ times the same angle. Then moving both by "
         "$t$ positions leaves the score as it was: it depends on $n-m$ only. Each pair may "
         "have an angle of its own.",
-        "ko": "위치 $m$의 쿼리는 좌표 두 개씩 묶은 쌍마다 어떤 각의 $m$배만큼, 위치 $n$의 키는 "
+        "ko": "위치 $m$의 쿼리는 좌표를 두 개씩 묶은 쌍마다 어떤 각의 $m$배만큼, 위치 $n$의 키는 "
         "같은 각의 $n$배만큼 회전합니다. 그러면 둘을 함께 $t$칸 옮겨도 점수는 변하지 않으며, "
         "점수는 $n-m$에만 의존합니다. 각은 쌍마다 달라도 됩니다.",
     },

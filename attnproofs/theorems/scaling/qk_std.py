@@ -58,7 +58,7 @@ THEOREM = Theorem(
         "en": r"Typical scores are of size $\sqrt{d_k}$: with $d_k=64$, as in the base model of "
         r"“Attention Is All You Need”, of size 8. Softmax of scores that differ by 8 is almost "
         r"one-hot, since $e^8\approx 2981$.",
-        "ko": r"점수의 전형적인 크기는 $\sqrt{d_k}$입니다. 「Attention Is All You Need」의 기본 "
+        "ko": r"점수의 전형적인 크기는 $\sqrt{d_k}$입니다. ‘Attention Is All You Need’의 기본 "
         r"모델처럼 $d_k=64$이면 8입니다. 점수 차이가 8이면 $e^8\approx 2981$이므로 소프트맥스는 "
         r"거의 원핫에 가깝습니다.",
     },

@@ -83,7 +83,7 @@ THEOREM = Theorem(
         r"Scores spread like $\sqrt{d_k}$, and large scores push softmax into regions with tiny "
         r"gradients; this is why they are divided by $\sqrt{d_k}$. For the key, second moments "
         r"1 suffice: its components need be neither centred nor independent.",
-        "ko": r"「Attention Is All You Need」의 각주 4입니다. 쿼리와 키의 성분들이 독립이고 "
+        "ko": r"‘Attention Is All You Need’의 각주 4입니다. 쿼리와 키의 성분들이 독립이고 "
         r"평균이 0, 분산이 1이면 내적의 분산은 $d_k$입니다. 따라서 점수는 $\sqrt{d_k}$ 정도로 "
         r"퍼지고, 점수가 크면 소프트맥스는 기울기가 아주 작은 영역에 들어갑니다. 그래서 "
         r"$\sqrt{d_k}$로 나눕니다. 키에 대해서는 이차 적률이 1이면 충분하며, 평균이 0이거나 "

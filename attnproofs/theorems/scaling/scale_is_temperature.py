@@ -73,7 +73,7 @@ THEOREM = Theorem(
         r"$e^{\beta\ln p}$) and divides by the new sum. Large $\beta$ sharpens, small $\beta$ "
         r"flattens, $\beta=0$ gives equal weights. It does not multiply the weights, which have "
         r"to sum to one.",
-        "ko": r"모든 점수에 $\beta$를 곱하면 가중치 $p$가 $p^\beta$(곧 $e^{\beta\ln p}$)로 "
+        "ko": r"모든 점수에 $\beta$를 곱하면 가중치 $p$가 $p^\beta$(곧 $e^{\beta\ln p}$)으로 "
         r"바뀌고 새 합으로 나눈 값이 됩니다. $\beta$가 크면 날카로워지고 작으면 평평해지며, "
         r"$\beta=0$이면 모두 같아집니다. 가중치에 $\beta$를 곱하는 것이 아닙니다. 합은 1이어야 "
         r"하기 때문입니다.",

@@ -82,10 +82,10 @@ THEOREM = Theorem(
         ),
     ),
     numbers={
-        "en": r"$p\approx(0.665,0.245,0.090)$: $\partial p_1/\partial "
-        r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
+        "en": r"With $p\approx(0.665,0.245,0.090)$ the derivatives are $\partial p_1/\partial "
+        r"s_1=0.665\cdot0.335\approx0.223$ and $\partial p_1/\partial "
         r"s_2={-0.665\cdot0.245}\approx-0.163$.",
-        "ko": r"$p\approx(0.665,0.245,0.090)$이면 $\partial p_1/\partial "
+        "ko": r"가중치가 $p\approx(0.665,0.245,0.090)$이면 $\partial p_1/\partial "
         r"s_1=0.665\cdot0.335\approx0.223$, $\partial p_1/\partial "
         r"s_2={-0.665\cdot0.245}\approx-0.163$입니다.",
     },

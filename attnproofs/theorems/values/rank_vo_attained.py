@@ -72,8 +72,8 @@ THEOREM = Theorem(
         r"(That a matrix with an invertible block of this size has at least this rank is linear "
         r"algebra outside the kernel.)",
         "ko": r"$W_V$의 열과 $W_O$의 행을 앞의 $d_v$개 단위벡터로 잡습니다. 그러면 $W_VW_O$의 "
-        r"왼쪽 위 $d_v\times d_v$ 블록이 단위행렬이므로 계수는 $d_v$ 이상이고, 정리 「밸류 "
-        r"사상의 계수」와 합치면 정확히 $d_v$입니다. (이 크기의 가역 블록이 있는 행렬의 계수가 "
+        r"왼쪽 위 $d_v\times d_v$ 블록이 단위행렬이므로 계수는 $d_v$ 이상이고, 정리 ‘밸류 "
+        r"사상의 계수’와 합치면 정확히 $d_v$입니다. (이 크기의 가역 블록이 있는 행렬의 계수가 "
         r"그 크기 이상이라는 것은 커널 밖의 선형대수입니다.)",
     },
     parts=(Part(statement, proof),),
