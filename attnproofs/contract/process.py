@@ -58,6 +58,7 @@ class TargetProcess:
         self.restarts = 0
         self._link: _Link | None = None
         self._base = 0
+        self._answered = 0
 
     def __enter__(self) -> TargetProcess:
         return self
@@ -75,6 +76,7 @@ class TargetProcess:
         """Start afresh and load the target; the answer says whether that worked."""
         self.stop()
         self._link = _LINKS[self.mode](self.target)
+        self._answered = 0
         answer = self._link.ask({"op": "load"}, LOAD_LIMIT)
         if answer["status"] == "ok":
             self.signature = answer["signature"]
@@ -99,7 +101,8 @@ class TargetProcess:
             return None
         answers: list[dict[str, Any]] = answer["answers"]
         if answers:
-            answers[-1].update({k: answer[k] for k in ("printed", "grown") if k in answer})
+            kept = ("printed", "grown", "answered")
+            answers[-1].update({k: answer[k] for k in kept if k in answer})
         return answers
 
     def repeat(
@@ -129,10 +132,12 @@ class TargetProcess:
         assert self._link is not None
         self.calls += 1
         answer = self._link.ask(request, limit)
+        self._answered += len(answer.get("answers", (answer,)))
         if answer.get("status") in ("hung", "died", "garbled"):
             self.stop()
         elif answer.get("resident", 0) > self._base + MEMORY_LIMIT:
             answer["grown"] = answer["resident"] - self._base
+            answer["answered"] = self._answered
             self.stop()
         return answer
 

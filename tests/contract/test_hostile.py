@@ -2,6 +2,7 @@
 
 import pytest
 
+from attnproofs.contract import process
 from attnproofs.contract.api import audit
 
 FEW = [
@@ -78,6 +79,20 @@ def test_a_hostile_target_is_reported_and_the_audit_goes_on(name):
         return
     assert causes.get(wanted) == kind, causes
     assert len(report.findings) > len(FEW) - 3
+
+
+@pytest.mark.parametrize(("mebibytes", "goes_on"), [(150, True), (30, False)])
+def test_a_target_that_grows_slowly_is_started_again_and_one_that_grows_fast_is_given_up(
+    monkeypatch, mebibytes, goes_on
+):
+    monkeypatch.setattr(process, "MEMORY_LIMIT", mebibytes << 20)  # it keeps 1 MiB of each call
+    report = audit(
+        "tests.contract.targets:leaks", mode="quick", dtypes=["float64"], skip=FEW[:5], limit=2.0
+    )
+    grown = [f for f in report.findings if f.property == "keeps_no_memory"]
+    given_up = [f for f in report.findings if "used up memory" in f.reason]
+    assert [f.status for f in grown] == ["violated"]
+    assert (not given_up) is goes_on, [f.property for f in given_up]
 
 
 def test_closing_its_own_output_is_no_crime():
