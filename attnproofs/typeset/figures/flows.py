@@ -160,10 +160,13 @@ def draw_flow(nodes: list[Node]) -> Any:
                 },
                 zorder=1,
             )
+            # of the arrows that leave the input, those to the left have their shapes on the left
+            outer = source.op == "input" and end[0] < start[0]
             axes.text(
-                (start[0] + end[0]) / 2 + 0.07,
+                (start[0] + end[0]) / 2 + (-0.07 if outer else 0.07),
                 (start[1] + end[1]) / 2,
                 _shape(source.shape),
+                ha="right" if outer else "left",
                 fontsize=8,
                 color=style.INK,
                 va="center",

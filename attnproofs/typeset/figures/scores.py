@@ -143,7 +143,8 @@ def draw_saturation(data: SaturationData) -> Any:
     left.set_ylim(0, 5.1)
     left.set_ylabel("mean entropy of the weights (nats)")
     left.legend(loc="lower left", title="100 keys")
-    right.set_ylim(0, 1)
+    right.set_ylim(0, 1.2)  # the legend needs the room above 1
+    right.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     right.set_ylabel("mean largest weight")
     right.plot([], [], "-", color=style.MUTED, label="measured")
     right.plot([], [], ":", color=style.MUTED, label=r"bound $\max(1/n,\,1-(n-1)e^{-\beta\Delta})$")
