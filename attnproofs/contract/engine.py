@@ -55,8 +55,9 @@ if TYPE_CHECKING:
 MODES = {"quick": (20, 33), "default": (60, 129), "thorough": (240, 129)}
 #: After so many calls that hung or killed the process, the rest of the level is not covered.
 PATIENCE = 4
-#: So does one that grew until it was started again, in fewer calls than these.
-FEW = 100
+#: A call after which the target had to be started again, since it had grown, is one of those if it
+#: came within so many calls from the start; a target that grows slowly is no reason to stop.
+GROWS_QUICKLY = 100
 #: Arguments with a heads axis, for targets with the length axis first.
 _HEADED = ("query", "key", "value", "grad_out")
 
@@ -174,8 +175,7 @@ class Session(Probe):
     def _note(self, answer: dict[str, Any]) -> None:
         self.printed = max(self.printed, answer.get("printed", 0))
         self.grown = max(self.grown, answer.get("grown", 0))
-        # a target that grows slowly costs no more than starting it again at times
-        self.lost += answer.get("answered", FEW) < FEW
+        self.lost += "grown" in answer and answer["answered"] < GROWS_QUICKLY
 
     def outputs(self, case: Case, args: dict[str, Any] | None = None) -> list[Array]:
         """The arrays that the target returns, heads before length."""
